@@ -1,0 +1,411 @@
+"""EventDataset: sequences of time-stamped events with labels, as immutable ragged columns with names.
+
+All readers and simulators end here; models, baselines and scores start here. The order is canonical
+(sequences, event types and labels sorted by name), so that the order of the input rows changes nothing.
+Selecting makes a view on the same columns, which may be files mapped into memory: nothing is copied until
+`flat` asks for it.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, cast, overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from eventcargo.atomic import atomic_folder
+from eventcargo.errors import ConfigError, DataError
+
+TimeKind = Literal["number", "datetime", "order"]
+"""What times are: plain numbers, seconds since 1970 (UTC), or just the order of rows (0, 1, 2, ...)."""
+
+FORMAT = "eventcargo-dataset"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class EventSequence:
+    """One sequence, by names: its events in order, when they happened, and its labels."""
+
+    id: str
+    events: tuple[str, ...]
+    times: tuple[float, ...]
+    labels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of unequal length on flat columns: row i is `column[starts[i]:stops[i]]`."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+
+    @classmethod
+    def from_offsets(cls, offsets: NDArray[np.int64]) -> "Ragged":
+        return cls(offsets[:-1], offsets[1:])
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return self.stops - self.starts
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Offsets of these rows once they lie one after the other."""
+        return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
+
+    def take(self, rows: NDArray[np.int64]) -> "Ragged":
+        return Ragged(self.starts[rows], self.stops[rows])
+
+    def gather(self, column: NDArray[Any]) -> NDArray[Any]:
+        """The rows of `column`, one after the other; a view where they already lie so."""
+        if len(self.starts) == 0:
+            return column[:0]
+        if np.array_equal(self.starts[1:], self.stops[:-1]):
+            return column[self.starts[0] : self.stops[-1]]
+        lengths, offsets = self.lengths, self.offsets
+        positions = np.arange(offsets[-1]) + np.repeat(self.starts - offsets[:-1], lengths)
+        return column[positions]
+
+
+class EventDataset:
+    """Sequences of events with labels.
+
+    Made by `read_events`, `read_meds`, `EventDataset.load` or a simulator. `data[0]` and `data["VIN123"]`
+    give one sequence by names; `events`, `times` and `labels` are the flat columns for code that needs speed.
+
+    >>> data = EventDataset.from_sequences([
+    ...     EventSequence("car1", ("P01", "U02"), (0.0, 3.5), ("brake",)),
+    ...     EventSequence("car2", ("U02",), (1.0,), ()),
+    ... ])
+    >>> len(data), data.event_names, data["car1"].labels
+    (2, ('P01', 'U02'), ('brake',))
+    """
+
+    def __init__(
+        self,
+        sequence_ids: pa.Array,
+        events: NDArray[np.int32],
+        times: NDArray[np.float64],
+        rows: Ragged,
+        labels: NDArray[np.int32],
+        label_rows: Ragged,
+        event_names: Sequence[str],
+        label_names: Sequence[str],
+        time_kind: TimeKind = "number",
+    ) -> None:
+        self.sequence_ids = sequence_ids
+        self.events = _frozen(events)
+        self.times = _frozen(times)
+        self.rows = rows
+        self.labels = _frozen(labels)
+        self.label_rows = label_rows
+        self.event_names = tuple(event_names)
+        self.label_names = tuple(label_names)
+        self.time_kind = time_kind
+        counts = {len(sequence_ids), len(rows.starts), len(label_rows.starts)}
+        assert len(counts) == 1, f"columns disagree on the number of sequences: {sorted(counts)}"
+        assert len(events) == len(times), f"{len(events)} events but {len(times)} times"
+
+    @classmethod
+    def from_sequences(
+        cls, sequences: Sequence[EventSequence], time_kind: TimeKind = "number"
+    ) -> "EventDataset":
+        """A small data set from Python objects; larger ones come from `read_events`."""
+        ordered = sorted(sequences, key=lambda sequence: sequence.id)
+        event_names = sorted({name for sequence in ordered for name in sequence.events})
+        label_names = sorted({name for sequence in ordered for name in sequence.labels})
+        event_ids = {name: i for i, name in enumerate(event_names)}
+        label_ids = {name: i for i, name in enumerate(label_names)}
+        return cls(
+            sequence_ids=pa.array([sequence.id for sequence in ordered], pa.large_string()),
+            events=np.array([event_ids[name] for s in ordered for name in s.events], np.int32),
+            times=np.array([time for s in ordered for time in s.times], np.float64),
+            rows=Ragged.from_offsets(_offsets([len(s.events) for s in ordered])),
+            labels=np.array(
+                [i for s in ordered for i in sorted({label_ids[name] for name in s.labels})], np.int32
+            ),
+            label_rows=Ragged.from_offsets(_offsets([len(set(s.labels)) for s in ordered])),
+            event_names=event_names,
+            label_names=label_names,
+            time_kind=time_kind,
+        )
+
+    def __len__(self) -> int:
+        return len(self.sequence_ids)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of events of every sequence."""
+        return self.rows.lengths
+
+    @property
+    def n_events(self) -> int:
+        return int(self.lengths.sum())
+
+    @cached_property
+    def support(self) -> NDArray[np.int64]:
+        """Number of sequences that carry each label."""
+        return np.bincount(self.label_rows.gather(self.labels), minlength=len(self.label_names))
+
+    @overload
+    def __getitem__(self, key: int | str) -> EventSequence: ...
+    @overload
+    def __getitem__(self, key: slice) -> "EventDataset": ...
+    def __getitem__(self, key: int | str | slice) -> "EventSequence | EventDataset":
+        if isinstance(key, slice):
+            return self.select(np.arange(len(self))[key])
+        row = self._row_of(key) if isinstance(key, str) else range(len(self))[key]
+        start, stop = self.rows.starts[row], self.rows.stops[row]
+        label_start, label_stop = self.label_rows.starts[row], self.label_rows.stops[row]
+        return EventSequence(
+            id=self.sequence_ids[row].as_py(),
+            events=tuple(self.event_names[i] for i in self.events[start:stop]),
+            times=tuple(self.times[start:stop].tolist()),
+            labels=tuple(self.label_names[i] for i in self.labels[label_start:label_stop]),
+        )
+
+    def __iter__(self) -> Iterator[EventSequence]:
+        return (self[row] for row in range(len(self)))
+
+    def _row_of(self, sequence_id: str) -> int:
+        row = int(pc.index(self.sequence_ids, pa.scalar(sequence_id, self.sequence_ids.type)).as_py())
+        if row < 0:
+            raise KeyError(f"no sequence {sequence_id!r} among {len(self):,}")
+        return row
+
+    def select(self, which: "Sequence[str] | Sequence[int] | NDArray[Any]") -> "EventDataset":
+        """The sequences named by ids, a Boolean mask or positions, in the order asked for; a view."""
+        rows = self._positions(which)
+        return EventDataset(
+            sequence_ids=self.sequence_ids.take(pa.array(rows)),
+            events=self.events,
+            times=self.times,
+            rows=self.rows.take(rows),
+            labels=self.labels,
+            label_rows=self.label_rows.take(rows),
+            event_names=self.event_names,
+            label_names=self.label_names,
+            time_kind=self.time_kind,
+        )
+
+    def _positions(self, which: "Sequence[str] | Sequence[int] | NDArray[Any]") -> NDArray[np.int64]:
+        chosen = np.asarray(which)
+        if chosen.size == 0:
+            return np.zeros(0, np.int64)
+        if chosen.dtype == np.bool_:
+            if chosen.shape != (len(self),):
+                raise ConfigError(
+                    f"a mask of {chosen.shape} values for {len(self):,} sequences; give one each"
+                )
+            return np.flatnonzero(chosen)
+        if chosen.dtype.kind in "iu":
+            if chosen.min() < -len(self) or chosen.max() >= len(self):
+                raise ConfigError(
+                    f"position {chosen.max() if chosen.max() >= len(self) else chosen.min()} of "
+                    f"{len(self):,} sequences; use 0 to {len(self) - 1}"
+                )
+            return chosen.astype(np.int64) % len(self)
+        names = pa.array([str(name) for name in which], self.sequence_ids.type)
+        found = pc.index_in(names, value_set=self.sequence_ids)
+        if found.null_count:
+            missing = names.filter(pc.is_null(found))
+            raise DataError(
+                f"{found.null_count:,} of {len(names):,} sequence ids are not in the data, "
+                f"the first: {missing[0].as_py()!r}"
+            )
+        return cast(NDArray[np.int64], found.to_numpy().astype(np.int64))
+
+    def split(self, *fractions: float, seed: int = 0) -> "tuple[EventDataset, ...]":
+        """Random disjoint parts: `train, test = data.split(0.8)`; what is left over is the last part.
+
+        >>> data = EventDataset.from_sequences([EventSequence(str(i), ("a",), (0.0,), ()) for i in range(10)])
+        >>> [len(part) for part in data.split(0.6, 0.2)]
+        [6, 2, 2]
+        """
+        if not fractions or min(fractions) <= 0 or sum(fractions) > 1 + 1e-9:
+            raise ConfigError(f"fractions={fractions}: each must be above 0 and their sum at most 1")
+        cuts = np.round(np.cumsum(fractions) * len(self)).astype(int)
+        if cuts[-1] >= len(self):
+            cuts = cuts[:-1]
+        parts = np.split(np.random.default_rng(seed).permutation(len(self)), cuts)
+        return tuple(self.select(np.sort(part)) for part in parts)
+
+    def split_by_id(self, ids: Sequence[str]) -> "tuple[EventDataset, EventDataset]":
+        """The sequences with these ids, and all others."""
+        inside = np.zeros(len(self), bool)
+        inside[self._positions(list(ids))] = True
+        return self.select(inside), self.select(~inside)
+
+    def folds(self, k: int, seed: int = 0) -> "Iterator[tuple[EventDataset, EventDataset]]":
+        """`k` pairs (rest, fold); the folds are disjoint and cover all sequences."""
+        if not 2 <= k <= len(self):
+            raise ConfigError(f"k={k} folds of {len(self):,} sequences; use 2 to {len(self):,}")
+        fold_of = np.random.default_rng(seed).permutation(len(self)) % k
+        return ((self.select(fold_of != fold), self.select(fold_of == fold)) for fold in range(k))
+
+    def chunks(self, size: int) -> "Iterator[EventDataset]":
+        """Consecutive parts of at most `size` sequences, for work that must not touch all data at once."""
+        return (self.select(np.arange(at, min(at + size, len(self)))) for at in range(0, len(self), size))
+
+    def flat(self) -> "tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]":
+        """Offsets, events and times with the sequences one after the other."""
+        return self.rows.offsets, self.rows.gather(self.events), self.rows.gather(self.times)
+
+    def presence(self) -> sp.csr_array:
+        """Which event types occur in which sequence: (sequences, event types), stored ones only."""
+        offsets, events, _ = self.flat()
+        return _binary_rows(offsets, events, len(self.event_names))
+
+    def label_matrix(self) -> sp.csr_array:
+        """Which labels each sequence carries: (sequences, labels), stored ones only."""
+        return _binary_rows(
+            self.label_rows.offsets, self.label_rows.gather(self.labels), len(self.label_names)
+        )
+
+    def save(self, folder: str | Path) -> None:
+        """Write the columns to a new folder that `load` maps into memory."""
+        offsets, events, times = self.flat()
+        with atomic_folder(folder) as target:
+            _write_header(target, self)
+            np.save(target / "offsets.npy", offsets)
+            np.save(target / "events.npy", events)
+            np.save(target / "times.npy", times)
+            np.save(target / "label_offsets.npy", self.label_rows.offsets)
+            np.save(target / "labels.npy", self.label_rows.gather(self.labels))
+            table = pa.table({"sequence_id": self.sequence_ids})
+            with pa.OSFile(str(target / "sequence_ids.arrow"), "wb") as sink:
+                with pa.ipc.new_file(sink, table.schema) as writer:
+                    writer.write_table(table)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "EventDataset":
+        """Open a saved data set; its columns stay on disk and are read where they are used."""
+        folder = Path(folder)
+        header = _read_header(folder)
+        try:
+            columns = {
+                name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+                for name in ("offsets", "events", "times", "label_offsets", "labels")
+            }
+            with pa.memory_map(str(folder / "sequence_ids.arrow")) as source:
+                ids = pa.ipc.open_file(source).read_all()["sequence_id"].combine_chunks()
+        except (OSError, ValueError, EOFError, pa.ArrowInvalid) as error:
+            raise DataError(f"{folder} is damaged: {error}; write it again") from None
+        _check_columns(folder, header, columns, len(ids))
+        return cls(
+            sequence_ids=ids if isinstance(ids, pa.Array) else pa.concat_arrays(ids.chunks),
+            events=columns["events"],
+            times=columns["times"],
+            rows=Ragged.from_offsets(np.asarray(columns["offsets"])),
+            labels=columns["labels"],
+            label_rows=Ragged.from_offsets(np.asarray(columns["label_offsets"])),
+            event_names=header["event_names"],
+            label_names=header["label_names"],
+            time_kind=header["time_kind"],
+        )
+
+    def __repr__(self) -> str:
+        head = (
+            f"EventDataset: {len(self):,} sequences, {self.n_events:,} events of {len(self.event_names):,} "
+            f"types, {len(self.label_names):,} labels"
+        )
+        if len(self) == 0:
+            return head
+        low, middle, high = (int(value) for value in np.quantile(self.lengths, [0, 0.5, 1]))
+        return "\n".join(
+            [
+                head,
+                f"  events a sequence   {low:,} to {high:,}, median {middle:,}",
+                f"  labels a sequence   {self.label_rows.lengths.mean():.2f} on average, "
+                f"{int((self.label_rows.lengths == 0).sum()):,} sequences without",
+                f"  times               {_describe_times(self)}",
+            ]
+        )
+
+
+def _describe_times(data: EventDataset) -> str:
+    if data.time_kind == "order" or data.n_events == 0:
+        return "none; the order of rows"
+    used = data.lengths > 0
+    first = data.times[data.rows.starts[used]].min()
+    last = data.times[data.rows.stops[used] - 1].max()
+    if data.time_kind == "datetime":
+        days = np.array([first, last]).astype("datetime64[s]").astype("datetime64[D]")
+        return f"{days[0]} to {days[1]}"
+    return f"numbers, {first:,.6g} to {last:,.6g}"
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def _binary_rows(offsets: NDArray[np.int64], columns: NDArray[np.int32], width: int) -> sp.csr_array:
+    """A 0/1 matrix from ragged column numbers; repeated ones count once."""
+    ones = np.ones(len(columns), np.int32)
+    matrix = sp.csr_array((ones, columns, offsets), shape=(len(offsets) - 1, width))
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    return matrix
+
+
+def _write_header(folder: Path, data: EventDataset) -> None:
+    header = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "sequences": len(data),
+        "events": data.n_events,
+        "time_kind": data.time_kind,
+        "label_names": data.label_names,
+        "event_names": data.event_names,
+    }
+    (folder / "dataset.json").write_text(json.dumps(header, ensure_ascii=False, indent=1), "utf-8")
+
+
+def _read_header(folder: Path) -> dict[str, Any]:
+    path = folder / "dataset.json"
+    if not path.is_file():
+        raise DataError(f"{folder} is no saved data set: it has no dataset.json; use read_events for tables")
+    try:
+        header = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON: {error}") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise DataError(f"{path} was not written by eventcargo; use read_events for tables")
+    if header.get("version") != FORMAT_VERSION:
+        raise DataError(
+            f"{path} has format version {header.get('version')}, this release reads {FORMAT_VERSION}; "
+            "save the data set again"
+        )
+    return header
+
+
+def _check_columns(
+    folder: Path, header: dict[str, Any], columns: dict[str, NDArray[Any]], n_ids: int
+) -> None:
+    expected = {
+        "offsets": header["sequences"] + 1,
+        "label_offsets": header["sequences"] + 1,
+        "events": header["events"],
+        "times": header["events"],
+        "labels": int(columns["label_offsets"][-1]) if len(columns["label_offsets"]) else 0,
+    }
+    for name, size in expected.items():
+        if columns[name].shape != (size,):
+            raise DataError(f"{folder}/{name}.npy has shape {columns[name].shape}, expected ({size},)")
+    if n_ids != header["sequences"]:
+        raise DataError(f"{folder} holds {n_ids:,} sequence ids for {header['sequences']:,} sequences")

@@ -1,0 +1,118 @@
+"""LabelGraph: for every label the event types of its boundary, found by a method or known as the truth.
+
+A table of edges (one row per label and event type) plus every label's support, so that a label whose
+boundary is empty is still part of the graph. Formats of the outside world live in `io`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from eventcargo.errors import DataError
+
+EDGE_SCHEMA: dict[str, pl.DataType] = {
+    "label": pl.String(),
+    "event": pl.String(),
+    "sign": pl.Int8(),
+    "frequency": pl.Float64(),
+    "support": pl.Int64(),
+    "threshold": pl.Float64(),
+    "strength": pl.Float64(),
+    "effect": pl.Float64(),
+    "ci_low": pl.Float64(),
+    "ci_high": pl.Float64(),
+    "p_value": pl.Float64(),
+}
+"""Columns of `LabelGraph.edges`. sign: 1 promotes, -1 inhibits, 0 or null unknown; what a method does not
+know is null."""
+
+
+@dataclass(frozen=True)
+class LabelGraph:
+    """The boundaries of labels: `edges`, strongest first within a label, and `support` of every label.
+
+    >>> graph = LabelGraph.from_boundaries({"brake": ["P01", "U02"], "fuel": []})
+    >>> graph.boundary("brake"), graph.boundary("fuel")
+    (['P01', 'U02'], [])
+    """
+
+    edges: pl.DataFrame
+    support: Mapping[str, int | None]
+
+    @classmethod
+    def from_edges(cls, edges: pl.DataFrame, support: Mapping[str, int | None] | None = None) -> "LabelGraph":
+        """A graph from a table with at least the columns `label` and `event`."""
+        for column in ("label", "event"):
+            if column not in edges.columns:
+                raise DataError(f"a graph needs the column {column!r}; got {edges.columns}")
+            if edges[column].null_count():
+                raise DataError(
+                    f"{edges[column].null_count():,} edges have no {column}; every edge needs one"
+                )
+        given = pl.DataFrame(
+            {
+                name: edges[name].cast(kind)
+                if name in edges.columns
+                else pl.repeat(None, len(edges), dtype=kind, eager=True)
+                for name, kind in EDGE_SCHEMA.items()
+            },
+            schema=EDGE_SCHEMA,
+        )
+        twice = given.filter(pl.struct("label", "event").is_duplicated())
+        if len(twice):
+            raise DataError(
+                f"{len(twice):,} rows repeat an edge, the first: {twice['label'][0]!r} <- {twice['event'][0]!r}"
+            )
+        known = dict.fromkeys(sorted(given["label"].unique().to_list()))
+        known.update(
+            given.filter(pl.col("support").is_not_null())
+            .select("label", "support")
+            .unique("label")
+            .iter_rows()
+        )
+        known.update(support or {})
+        ordered = given.sort(
+            ["label", "strength", "event"],
+            descending=[False, True, False],
+            nulls_last=True,
+            maintain_order=True,
+        )
+        return cls(ordered, {label: known[label] for label in sorted(known)})
+
+    @classmethod
+    def from_boundaries(
+        cls, boundaries: Mapping[str, Iterable[str]], support: Mapping[str, int | None] | None = None
+    ) -> "LabelGraph":
+        """A graph from names alone."""
+        pairs = [(label, event) for label, events in boundaries.items() for event in events]
+        edges = pl.DataFrame(pairs, schema={"label": pl.String, "event": pl.String}, orient="row")
+        return cls.from_edges(edges, {**dict.fromkeys(boundaries), **(support or {})})
+
+    @property
+    def labels(self) -> list[str]:
+        return list(self.support)
+
+    @cached_property
+    def boundaries(self) -> dict[str, list[str]]:
+        """Event types of every label, strongest first."""
+        found: dict[str, list[str]] = {label: [] for label in self.support}
+        for label, event in self.edges.select("label", "event").iter_rows():
+            found[label].append(event)
+        return found
+
+    def boundary(self, label: str) -> list[str]:
+        """Event types of one label, strongest first."""
+        if label not in self.boundaries:
+            raise KeyError(f"no label {label!r} among {len(self.support):,}")
+        return self.boundaries[label]
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    def __repr__(self) -> str:
+        filled = sum(bool(events) for events in self.boundaries.values())
+        return (
+            f"LabelGraph: {len(self):,} edges into {len(self.support):,} labels, {filled:,} with a boundary"
+        )

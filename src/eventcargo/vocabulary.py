@@ -1,0 +1,90 @@
+"""Vocabulary: event type <-> number, for models.
+
+The numbers 0 to 3 are PAD, BOS, EOS and UNK; event types follow, the most frequent first. Special tokens
+are numbers only: an event type that happens to be called "PAD" is an event type like any other.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.atomic import atomic_file
+from eventcargo.errors import ConfigError, DataError
+from eventcargo.events import EventDataset
+
+PAD, BOS, EOS, UNK = range(4)
+SPECIAL = ("[PAD]", "[BOS]", "[EOS]", "[UNK]")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The event types a model knows, the most frequent first.
+
+    >>> vocabulary = Vocabulary(("P01", "U02"))
+    >>> vocabulary.encode(["U02", "never seen"])
+    [5, 3]
+    >>> vocabulary.decode([5, 3])
+    ['U02', '[UNK]']
+    """
+
+    event_names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.event_names)) != len(self.event_names):
+            twice = next(name for name in self.event_names if self.event_names.count(name) > 1)
+            raise DataError(f"event type {twice!r} stands twice in the vocabulary")
+
+    @classmethod
+    def from_dataset(
+        cls, data: EventDataset, min_count: int = 1, max_size: int | None = None
+    ) -> "Vocabulary":
+        """Event types seen at least `min_count` times, at most `max_size` of them; ties by name."""
+        if min_count < 1 or (max_size is not None and max_size < 1):
+            raise ConfigError(f"min_count={min_count}, max_size={max_size}: both must be at least 1")
+        counts = np.bincount(data.flat()[1], minlength=len(data.event_names))
+        order = sorted(range(len(counts)), key=lambda i: (-counts[i], data.event_names[i]))
+        kept = [data.event_names[i] for i in order if counts[i] >= min_count]
+        return cls(tuple(kept[:max_size]))
+
+    def __len__(self) -> int:
+        """Number of ids, special tokens included."""
+        return len(SPECIAL) + len(self.event_names)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.event_names, start=len(SPECIAL))}
+
+    def encode(self, names: Iterable[str]) -> list[int]:
+        """Ids of event types; unknown ones become UNK."""
+        return [self._ids.get(name, UNK) for name in names]
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Names of ids; special ones in square brackets."""
+        return [SPECIAL[i] if i < len(SPECIAL) else self.event_names[i - len(SPECIAL)] for i in ids]
+
+    def lookup(self, event_names: Sequence[str]) -> NDArray[np.int64]:
+        """Table from a data set's event numbers to ids: `lookup(data.event_names)[data.events]`."""
+        return np.array(self.encode(event_names), np.int64)
+
+    def to_json(self, path: str | Path) -> None:
+        content = {"special": SPECIAL, "event_names": self.event_names}
+        with atomic_file(path) as target:
+            target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> "Vocabulary":
+        try:
+            content = json.loads(Path(path).read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path} is not a vocabulary: {error}") from None
+        names = content.get("event_names") if isinstance(content, dict) else None
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise DataError(f"{path} is not a vocabulary: it needs a list 'event_names' of strings")
+        if tuple(content.get("special", ())) != SPECIAL:
+            raise DataError(f"{path} has special tokens {content.get('special')}, this release has {SPECIAL}")
+        return cls(tuple(names))
