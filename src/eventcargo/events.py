@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, cast, overload
 
@@ -27,6 +28,13 @@ TimeKind = Literal["number", "datetime", "order"]
 
 FORMAT = "eventcargo-dataset"
 FORMAT_VERSION = 1
+COLUMNS: dict[str, np.dtype[Any]] = {
+    "offsets": np.dtype(np.int64),
+    "events": np.dtype(np.int32),
+    "times": np.dtype(np.float64),
+    "label_offsets": np.dtype(np.int64),
+    "labels": np.dtype(np.int32),
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ class Ragged:
             return column[self.starts[0] : self.stops[-1]]
         lengths, offsets = self.lengths, self.offsets
         positions = np.arange(offsets[-1]) + np.repeat(self.starts - offsets[:-1], lengths)
-        return column[positions]
+        return cast(NDArray[Any], column[positions])
 
 
 class EventDataset:
@@ -121,6 +129,7 @@ class EventDataset:
     ) -> "EventDataset":
         """A small data set from Python objects; larger ones come from `read_events`."""
         ordered = sorted(sequences, key=lambda sequence: sequence.id)
+        _check_sequences(ordered)
         event_names = sorted({name for sequence in ordered for name in sequence.events})
         label_names = sorted({name for sequence in ordered for name in sequence.labels})
         event_ids = {name: i for i, name in enumerate(event_names)}
@@ -154,7 +163,7 @@ class EventDataset:
     @cached_property
     def support(self) -> NDArray[np.int64]:
         """Number of sequences that carry each label."""
-        return np.bincount(self.label_rows.gather(self.labels), minlength=len(self.label_names))
+        return _frozen(np.bincount(self.label_rows.gather(self.labels), minlength=len(self.label_names)))
 
     @overload
     def __getitem__(self, key: int | str) -> EventSequence: ...
@@ -163,7 +172,7 @@ class EventDataset:
     def __getitem__(self, key: int | str | slice) -> "EventSequence | EventDataset":
         if isinstance(key, slice):
             return self.select(np.arange(len(self))[key])
-        row = self._row_of(key) if isinstance(key, str) else range(len(self))[key]
+        row = self._row_of(key) if isinstance(key, str) else self._row_at(key)
         start, stop = self.rows.starts[row], self.rows.stops[row]
         label_start, label_stop = self.label_rows.starts[row], self.label_rows.stops[row]
         return EventSequence(
@@ -182,6 +191,11 @@ class EventDataset:
             raise KeyError(f"no sequence {sequence_id!r} among {len(self):,}")
         return row
 
+    def _row_at(self, position: int) -> int:
+        if not -len(self) <= position < len(self):
+            raise IndexError(f"position {position} of {len(self):,} sequences")
+        return range(len(self))[position]
+
     def select(self, which: "Sequence[str] | Sequence[int] | NDArray[Any]") -> "EventDataset":
         """The sequences named by ids, a Boolean mask or positions, in the order asked for; a view."""
         rows = self._positions(which)
@@ -199,14 +213,14 @@ class EventDataset:
 
     def _positions(self, which: "Sequence[str] | Sequence[int] | NDArray[Any]") -> NDArray[np.int64]:
         chosen = np.asarray(which)
-        if chosen.size == 0:
-            return np.zeros(0, np.int64)
         if chosen.dtype == np.bool_:
             if chosen.shape != (len(self),):
                 raise ConfigError(
                     f"a mask of {chosen.shape} values for {len(self):,} sequences; give one each"
                 )
             return np.flatnonzero(chosen)
+        if chosen.size == 0:
+            return np.zeros(0, np.int64)
         if chosen.dtype.kind in "iu":
             if chosen.min() < -len(self) or chosen.max() >= len(self):
                 raise ConfigError(
@@ -231,10 +245,10 @@ class EventDataset:
         >>> [len(part) for part in data.split(0.6, 0.2)]
         [6, 2, 2]
         """
-        if not fractions or min(fractions) <= 0 or sum(fractions) > 1 + 1e-9:
+        if not fractions or not all(part > 0 for part in fractions) or sum(fractions) > 1 + 1e-9:
             raise ConfigError(f"fractions={fractions}: each must be above 0 and their sum at most 1")
         cuts = np.round(np.cumsum(fractions) * len(self)).astype(int)
-        if cuts[-1] >= len(self):
+        if sum(fractions) > 1 - 1e-9:
             cuts = cuts[:-1]
         parts = np.split(np.random.default_rng(seed).permutation(len(self)), cuts)
         return tuple(self.select(np.sort(part)) for part in parts)
@@ -254,6 +268,8 @@ class EventDataset:
 
     def chunks(self, size: int) -> "Iterator[EventDataset]":
         """Consecutive parts of at most `size` sequences, for work that must not touch all data at once."""
+        if size < 1:
+            raise ConfigError(f"size={size}: a chunk must hold at least 1 sequence")
         return (self.select(np.arange(at, min(at + size, len(self)))) for at in range(0, len(self), size))
 
     def flat(self) -> "tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]":
@@ -276,15 +292,14 @@ class EventDataset:
         offsets, events, times = self.flat()
         with atomic_folder(folder) as target:
             _write_header(target, self)
-            np.save(target / "offsets.npy", offsets)
-            np.save(target / "events.npy", events)
-            np.save(target / "times.npy", times)
-            np.save(target / "label_offsets.npy", self.label_rows.offsets)
-            np.save(target / "labels.npy", self.label_rows.gather(self.labels))
+            labels = self.label_rows.gather(self.labels)
+            columns = (offsets, events, times, self.label_rows.offsets, labels)
+            for (name, kind), column in zip(COLUMNS.items(), columns, strict=True):
+                np.save(target / f"{name}.npy", np.asarray(column, kind))
             table = pa.table({"sequence_id": self.sequence_ids})
-            with pa.OSFile(str(target / "sequence_ids.arrow"), "wb") as sink:
-                with pa.ipc.new_file(sink, table.schema) as writer:
-                    writer.write_table(table)
+            path = str(target / "sequence_ids.arrow")
+            with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+                writer.write_table(table)
 
     @classmethod
     def load(cls, folder: str | Path) -> "EventDataset":
@@ -293,12 +308,11 @@ class EventDataset:
         header = _read_header(folder)
         try:
             columns = {
-                name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-                for name in ("offsets", "events", "times", "label_offsets", "labels")
+                name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in COLUMNS
             }
             with pa.memory_map(str(folder / "sequence_ids.arrow")) as source:
                 ids = pa.ipc.open_file(source).read_all()["sequence_id"].combine_chunks()
-        except (OSError, ValueError, EOFError, pa.ArrowInvalid) as error:
+        except (OSError, ValueError, EOFError, KeyError, pa.ArrowInvalid) as error:
             raise DataError(f"{folder} is damaged: {error}; write it again") from None
         _check_columns(folder, header, columns, len(ids))
         return cls(
@@ -344,6 +358,18 @@ def _describe_times(data: EventDataset) -> str:
     return f"numbers, {first:,.6g} to {last:,.6g}"
 
 
+def _check_sequences(ordered: Sequence[EventSequence]) -> None:
+    for sequence in ordered:
+        if len(sequence.events) != len(sequence.times):
+            raise DataError(
+                f"sequence {sequence.id!r} has {len(sequence.events):,} events but {len(sequence.times):,} "
+                "times; give one time each"
+            )
+    for sequence, following in pairwise(ordered):
+        if sequence.id == following.id:
+            raise DataError(f"sequence id {sequence.id!r} stands twice; every sequence needs its own")
+
+
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
@@ -357,7 +383,8 @@ def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
 def _binary_rows(offsets: NDArray[np.int64], columns: NDArray[np.int32], width: int) -> sp.csr_array:
     """A 0/1 matrix from ragged column numbers; repeated ones count once."""
     ones = np.ones(len(columns), np.int32)
-    matrix = sp.csr_array((ones, columns, offsets), shape=(len(offsets) - 1, width))
+    # A copy, because the matrix sorts its columns in place and the data set's own must not change.
+    matrix = sp.csr_array((ones, columns.astype(np.int64), offsets), shape=(len(offsets) - 1, width))
     matrix.sum_duplicates()
     matrix.data[:] = 1
     return matrix
@@ -391,6 +418,9 @@ def _read_header(folder: Path) -> dict[str, Any]:
             f"{path} has format version {header.get('version')}, this release reads {FORMAT_VERSION}; "
             "save the data set again"
         )
+    missing = {"sequences", "events", "time_kind", "event_names", "label_names"} - header.keys()
+    if missing:
+        raise DataError(f"{path} is damaged: it lacks {sorted(missing)}; write it again")
     return header
 
 
@@ -407,5 +437,11 @@ def _check_columns(
     for name, size in expected.items():
         if columns[name].shape != (size,):
             raise DataError(f"{folder}/{name}.npy has shape {columns[name].shape}, expected ({size},)")
+        if columns[name].dtype != COLUMNS[name]:
+            raise DataError(f"{folder}/{name}.npy holds {columns[name].dtype}, expected {COLUMNS[name]}")
+    for name, end in (("offsets", expected["events"]), ("label_offsets", expected["labels"])):
+        offsets = columns[name]
+        if offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) < 0).any():
+            raise DataError(f"{folder}/{name}.npy does not rise from 0 to {end:,}; write it again")
     if n_ids != header["sequences"]:
         raise DataError(f"{folder} holds {n_ids:,} sequence ids for {header['sequences']:,} sequences")

@@ -63,15 +63,18 @@ class LabelGraph:
         twice = given.filter(pl.struct("label", "event").is_duplicated())
         if len(twice):
             raise DataError(
-                f"{len(twice):,} rows repeat an edge, the first: {twice['label'][0]!r} <- {twice['event'][0]!r}"
+                f"{len(twice):,} rows repeat an edge, the first: "
+                f"{twice['label'][0]!r} <- {twice['event'][0]!r}"
             )
         known = dict.fromkeys(sorted(given["label"].unique().to_list()))
-        known.update(
-            given.filter(pl.col("support").is_not_null())
-            .select("label", "support")
-            .unique("label")
-            .iter_rows()
-        )
+        supports = given.select("label", "support").drop_nulls().unique().sort("label", "support")
+        unclear = supports.filter(pl.col("label").is_duplicated())
+        if len(unclear):
+            raise DataError(
+                f"label {unclear['label'][0]!r} has edges of support {unclear['support'][0]:,} and "
+                f"{unclear['support'][1]:,}; a label has one support"
+            )
+        known.update(supports.iter_rows())
         known.update(support or {})
         ordered = given.sort(
             ["label", "strength", "event"],

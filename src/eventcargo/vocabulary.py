@@ -65,7 +65,12 @@ class Vocabulary:
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Names of ids; special ones in square brackets."""
-        return [SPECIAL[i] if i < len(SPECIAL) else self.event_names[i - len(SPECIAL)] for i in ids]
+        names = SPECIAL + self.event_names
+        chosen = list(ids)
+        outside = [i for i in chosen if not 0 <= i < len(names)]
+        if outside:
+            raise DataError(f"id {outside[0]} is not in the vocabulary; use 0 to {len(names) - 1}")
+        return [names[i] for i in chosen]
 
     def lookup(self, event_names: Sequence[str]) -> NDArray[np.int64]:
         """Table from a data set's event numbers to ids: `lookup(data.event_names)[data.events]`."""
@@ -85,6 +90,6 @@ class Vocabulary:
         names = content.get("event_names") if isinstance(content, dict) else None
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise DataError(f"{path} is not a vocabulary: it needs a list 'event_names' of strings")
-        if tuple(content.get("special", ())) != SPECIAL:
+        if content.get("special") != list(SPECIAL):
             raise DataError(f"{path} has special tokens {content.get('special')}, this release has {SPECIAL}")
         return cls(tuple(names))

@@ -1,1 +1,24 @@
-"""."""
+"""Scores of found boundaries against a known truth, with the floors and ceilings to read them by."""
+
+from eventcargo.evaluation.boundaries import evaluate
+from eventcargo.evaluation.floors import coverage_ceiling, most_frequent, predict_all, predict_all_oneshot
+from eventcargo.evaluation.folds import FoldSummary, cross_validate, summarise_folds
+from eventcargo.evaluation.oneshot import OneshotScores, evaluate_oneshot
+from eventcargo.evaluation.reference import count_support
+from eventcargo.evaluation.scores import Average, Scores
+
+__all__ = [
+    "Average",
+    "FoldSummary",
+    "OneshotScores",
+    "Scores",
+    "count_support",
+    "coverage_ceiling",
+    "cross_validate",
+    "evaluate",
+    "evaluate_oneshot",
+    "most_frequent",
+    "predict_all",
+    "predict_all_oneshot",
+    "summarise_folds",
+]

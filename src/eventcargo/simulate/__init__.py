@@ -1,1 +1,62 @@
-"""."""
+"""Processes with known boundaries, one regime per file; `simulate` makes any of them by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from eventcargo.errors import ConfigError
+from eventcargo.simulate.chain import ChainConfig, simulate_chain
+from eventcargo.simulate.confounded import ConfoundedConfig, simulate_confounded
+from eventcargo.simulate.exact import ExactConfig, ExactProcess, simulate_exact
+from eventcargo.simulate.fleet import FleetConfig, simulate_fleet
+from eventcargo.simulate.follows import FollowsConfig, simulate_follows
+from eventcargo.simulate.knobs import knob_help
+from eventcargo.simulate.ordered import OrderedConfig, simulate_ordered
+from eventcargo.simulate.recency import RecencyConfig, simulate_recency
+from eventcargo.simulate.repeat import RepeatConfig, simulate_repeat
+from eventcargo.simulate.short import ShortConfig, simulate_short
+from eventcargo.simulate.simulated import Simulated
+from eventcargo.simulate.timing import TimingConfig, simulate_timing
+
+__all__ = ["REGIMES", "ExactProcess", "Regime", "Simulated", "knob_help", "simulate"]
+
+
+@dataclass(frozen=True)
+class Regime:
+    """A kind of data: `config`, a frozen dataclass of its knobs, and the function that makes it."""
+
+    config: type[Any]
+    make: Callable[[Any, int], Simulated]
+
+
+REGIMES: Mapping[str, Regime] = {
+    "fleet": Regime(FleetConfig, simulate_fleet),
+    "ordered": Regime(OrderedConfig, simulate_ordered),
+    "follows": Regime(FollowsConfig, simulate_follows),
+    "repeat": Regime(RepeatConfig, simulate_repeat),
+    "timing": Regime(TimingConfig, simulate_timing),
+    "recency": Regime(RecencyConfig, simulate_recency),
+    "chain": Regime(ChainConfig, simulate_chain),
+    "confounded": Regime(ConfoundedConfig, simulate_confounded),
+    "short": Regime(ShortConfig, simulate_short),
+    "exact": Regime(ExactConfig, simulate_exact),
+}
+
+
+def simulate(regime: str, *, sequences: int | None = None, seed: int = 0, **knobs: Any) -> Simulated:
+    """Data of a regime with their truth; what is not given has the regime's default.
+
+    >>> simulated = simulate("fleet", sequences=100, labels=3, event_types=200, seed=1)
+    >>> len(simulated.data), simulated.truth.labels
+    (100, ['L000', 'L001', 'L002'])
+    """
+    if regime not in REGIMES:
+        raise ConfigError(f"no regime {regime!r}; choose from {', '.join(REGIMES)}")
+    config = REGIMES[regime].config
+    known = [field.name for field in fields(config)]
+    unknown = sorted(set(knobs) - set(known))
+    if unknown:
+        raise ConfigError(f"the regime {regime} has no knob {unknown[0]!r}; it has {', '.join(known)}")
+    if sequences is not None:
+        knobs["sequences"] = sequences
+    return REGIMES[regime].make(config(**knobs), seed)

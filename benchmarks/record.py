@@ -1,0 +1,37 @@
+"""What every benchmark writes beside its figures: when, on what machine, at which commit."""
+
+import json
+import os
+import platform
+import resource
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+
+def provenance(seed: int | list[int]) -> dict[str, Any]:
+    """Commit, machine and time, to stand beside a result."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent, check=False
+    ).stdout.strip()
+    return {
+        "seed": seed,
+        "commit": commit or "unknown",
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def peak_gigabytes() -> float:
+    """Largest resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+
+
+def save(name: str, result: dict[str, Any], out: Path | None = None) -> Path:
+    """Write a result as JSON, by default to benchmarks/out/NAME.json."""
+    path = out or Path(__file__).parent / "out" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    return path

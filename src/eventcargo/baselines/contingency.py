@@ -1,0 +1,161 @@
+"""Contingency tables of a target against every event type at once, given a condition set.
+
+The engine under all classical baselines. A step of such an algorithm asks: how often does each event type
+occur in each stratum of the condition set, with and without the target? One sparse product
+(strata x target) @ presence answers for all event types, and for many targets together. Work is in
+proportion to the rows that can differ: strata in which the target is constant say nothing and are skipped,
+and the large stratum "no event of the condition set" follows from the totals by subtraction.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Rows = NDArray[np.int32]
+"""Sorted numbers of the sequences in which a target (a label or an event type) is present."""
+
+BLOCK_CELLS = 1 << 20
+"""Cells of dense tables held at once for one target; bounds memory and keeps the work in cache."""
+
+FEW_CANDIDATES = 64
+"""Up to this many candidates their columns are gathered one by one instead of by a product."""
+
+
+@dataclass(frozen=True)
+class Strata:
+    """The sequences of one question, sorted into groups 2 * stratum + target.
+
+    Only strata in which the target takes both values are numbered; `group` is -1 elsewhere.
+    """
+
+    group: NDArray[np.int32]  # (sequences,)
+    sizes: NDArray[np.int64]  # (strata, 2)
+    subtract: bool
+    """Stratum 0 is "no event of the condition set" and is counted by subtraction."""
+
+    @property
+    def n_strata(self) -> int:
+        return len(self.sizes)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """For each candidate the number of sequences with it, by stratum and target value."""
+
+    candidates: NDArray[np.int64]  # (candidates,)
+    present: NDArray[np.int64]  # (strata, 2, candidates)
+    sizes: NDArray[np.int64]  # (strata, 2)
+
+
+class Contingency:
+    """Counts over a presence matrix (sequences, event types) with entries 0 or 1.
+
+    >>> presence = sp.csr_array(np.array([[1, 0], [1, 1], [0, 1], [1, 1]]))
+    >>> engine = Contingency(presence)
+    >>> table = next(engine.tables(engine.rows(1), ()))   # event type 1 as the target
+    >>> table.present[0].tolist()                         # event type 0: absent target, present target
+    [[1, 0], [2, 3]]
+    """
+
+    def __init__(self, presence: sp.csr_array) -> None:
+        self._by_row = sp.csr_array(presence, dtype=np.int32)
+        by_column = self._by_row.tocsc()
+        by_column.sort_indices()
+        self._column_starts = by_column.indptr
+        self._column_rows = by_column.indices.astype(np.int32)
+        self.n_sequences, self.n_columns = presence.shape
+        self.totals = np.diff(by_column.indptr).astype(np.int64)
+
+    def rows(self, column: int) -> Rows:
+        """The sequences in which an event type is present."""
+        return self._column_rows[self._column_starts[column] : self._column_starts[column + 1]]
+
+    def tables(
+        self, target: Rows, condition: Sequence[int], candidates: NDArray[np.int64] | None = None
+    ) -> Iterator[Tables]:
+        """Tables of the target against the candidates (default: all), in blocks of bounded size."""
+        strata = self._strata(target, condition)
+        if candidates is not None and len(candidates) <= FEW_CANDIDATES:
+            yield from self._gather(strata, candidates)
+        else:
+            yield from self._blocks(strata, self._product([strata]), candidates)
+
+    def tables_of_many(self, questions: Sequence[tuple[Rows, Sequence[int]]]) -> Iterator[Iterator[Tables]]:
+        """Tables of several (target, condition) questions against all columns, from one product."""
+        all_strata = [self._strata(target, condition) for target, condition in questions]
+        product = self._product(all_strata)
+        at = 0
+        for strata in all_strata:
+            height = _n_groups(strata)
+            yield self._blocks(strata, product[at : at + height], None)
+            at += height
+
+    def _strata(self, target: Rows, condition: Sequence[int]) -> Strata:
+        code = np.zeros(self.n_sequences, np.int64)
+        for bit, column in enumerate(condition):
+            code[self.rows(column)] |= 1 << bit
+        touched = np.flatnonzero(code)
+        occupied, stratum_of = np.unique(code[touched], return_inverse=True)
+        stratum = np.zeros(self.n_sequences, np.int64)
+        stratum[touched] = stratum_of + 1
+        group = 2 * stratum
+        group[target] += 1
+        sizes = np.bincount(group, minlength=2 * len(occupied) + 2).reshape(-1, 2)
+        telling = (sizes[:, 0] > 0) & (sizes[:, 1] > 0)
+        number = np.where(telling, np.cumsum(telling) - 1, -1)
+        renumbered = np.where(telling[stratum], 2 * number[stratum] + (group & 1), -1)
+        return Strata(renumbered.astype(np.int32), sizes[telling], subtract=bool(telling[0]))
+
+    def _product(self, all_strata: Sequence[Strata]) -> sp.csr_array:
+        """Counts of every column in every group of every question: (groups, columns), sparse."""
+        rows, heights = [], []
+        for strata in all_strata:
+            group = strata.group
+            if strata.subtract:
+                # group 0 (stratum 0, target absent) is the remainder; what lies outside of the numbered
+                # strata becomes an extra last group, so that the remainder can be found
+                group = np.where(group < 0, 2 * strata.n_strata, group)
+                members = np.flatnonzero(group)
+            else:
+                members = np.flatnonzero(group >= 0)
+            order = np.argsort(group[members], kind="stable")
+            rows.append(members[order])
+            heights.append(np.bincount(group[members], minlength=_n_groups(strata)))
+        lengths = np.concatenate(heights)
+        indices = np.concatenate(rows).astype(np.int32)
+        indicator = sp.csr_array(
+            (np.ones(len(indices), np.int32), indices, np.concatenate([[0], np.cumsum(lengths)])),
+            shape=(len(lengths), self.n_sequences),
+        )
+        return indicator @ self._by_row
+
+    def _blocks(
+        self, strata: Strata, product: sp.csr_array, candidates: NDArray[np.int64] | None
+    ) -> Iterator[Tables]:
+        columns = np.arange(self.n_columns) if candidates is None else candidates
+        by_column = product.tocsc()
+        width = max(1, BLOCK_CELLS // (2 * strata.n_strata + 2))
+        for at in range(0, len(columns), width):
+            chosen = columns[at : at + width]
+            part = by_column[:, at : at + width] if candidates is None else by_column[:, chosen]
+            counts = part.toarray().astype(np.int64)
+            if strata.subtract:
+                counts[0] = self.totals[chosen] - counts[1:].sum(axis=0)
+                counts = counts[:-1]
+            yield Tables(chosen, counts.reshape(strata.n_strata, 2, len(chosen)), strata.sizes)
+
+    def _gather(self, strata: Strata, candidates: NDArray[np.int64]) -> Iterator[Tables]:
+        """The same tables for a few candidates, from their own columns."""
+        n_groups = 2 * strata.n_strata
+        present = np.empty((n_groups, len(candidates)), np.int64)
+        for at, column in enumerate(candidates):
+            counts = np.bincount(strata.group[self.rows(column)] + 1, minlength=n_groups + 1)
+            present[:, at] = counts[1:]
+        yield Tables(candidates, present.reshape(strata.n_strata, 2, len(candidates)), strata.sizes)
+
+
+def _n_groups(strata: Strata) -> int:
+    return 2 * strata.n_strata + int(strata.subtract)

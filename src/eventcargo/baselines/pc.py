@@ -1,0 +1,99 @@
+"""Parents and children of a target by small separating sets: MMPC and HITON-PC.
+
+Both keep an event type only if no set of up to `max_condition` members separates it from the target. For
+a label, which is a sink, parents and children are its parents: its Markov boundary.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.baselines.independence import IndependenceTest, Target, Tests
+
+MAX_CONDITION = 3
+"""Size of the largest separating set looked for, as in the reference implementations."""
+
+
+class Separation:
+    """Is a candidate separated from the target by members? Answers are kept: sets recur for many candidates.
+
+    Candidates are the event types that depend on the target by themselves; all others are separated by the
+    empty set.
+    """
+
+    def __init__(self, test: IndependenceTest, target: Target, alpha: float) -> None:
+        self._test, self._target, self._alpha = test, target, alpha
+        alone = test(target)
+        dependent = (alone.p_value <= alpha) & ~np.isin(alone.candidates, target.itself)
+        self.candidates: NDArray[np.int64] = alone.candidates[dependent]
+        self.g2: NDArray[np.float64] = alone.g2[dependent]
+        self._position = {int(column): at for at, column in enumerate(self.candidates)}
+        self._answers: dict[tuple[int, ...], Tests] = {}
+
+    def given(self, condition: Iterable[int]) -> Tests:
+        """Tests of all candidates given a condition set."""
+        key = tuple(sorted(condition))
+        if key not in self._answers:
+            self._answers[key] = self._test(self._target, key, self.candidates)
+        return self._answers[key]
+
+    def separated(self, column: int, members: Sequence[int], new: int | None = None) -> bool:
+        """Does some subset of the members (with `new` in it, if given) make the candidate independent?"""
+        at = self._position[column]
+        others = [member for member in members if member != column]
+        return any(self.given(subset).p_value[at] > self._alpha for subset in _subsets(others, new))
+
+
+def _subsets(members: Sequence[int], new: int | None = None) -> Iterator[tuple[int, ...]]:
+    """Subsets of up to `MAX_CONDITION` members, small ones first; all hold `new`, if given."""
+    fixed = () if new is None else (new,)
+    others = [member for member in members if member != new]
+    for size in range(0 if fixed else 1, MAX_CONDITION + 1 - len(fixed)):
+        for chosen in combinations(others, size):
+            yield fixed + chosen
+
+
+def mmpc(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
+    """Parents and children by max-min association (Tsamardinos, Brown and Aliferis 2006).
+
+    Forward: the weakest link of every candidate over all subsets of the members is known; the candidate whose
+    weakest link is strongest enters. Backward: members separated by others leave.
+    """
+    separation = Separation(test, target, alpha)
+    weakest = separation.g2.copy()
+    alive = np.ones(len(weakest), bool)
+    members: list[int] = []
+    while alive.any():
+        best = int(np.argmax(np.where(alive, weakest, -1.0)))
+        alive[best] = False
+        members.append(int(separation.candidates[best]))
+        for subset in _subsets(members, new=members[-1]):
+            if not alive.any():
+                break
+            tests = separation.given(subset)
+            alive &= tests.p_value <= alpha
+            np.minimum(weakest, tests.g2, out=weakest)
+    for column in tuple(members):
+        if separation.separated(column, members):
+            members.remove(column)
+    return members
+
+
+def hiton_pc(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
+    """Parents and children, interleaved (Aliferis, Tsamardinos and Statnikov 2003).
+
+    Candidates enter in order of their dependence; whenever one stays, the members before it are tested again.
+    """
+    separation = Separation(test, target, alpha)
+    members: list[int] = []
+    for at in np.argsort(-separation.g2, kind="stable"):
+        column = int(separation.candidates[at])
+        if separation.separated(column, members):
+            continue
+        members.append(column)
+        for older in members[-2::-1]:
+            if separation.separated(older, members, new=column):
+                members.remove(older)
+    return members

@@ -1,0 +1,71 @@
+"""Simple screens: mutual information, lift, and L1-regularised logistic regression on event presence.
+
+Honest floors and, where presence decides, strong rivals. None of them conditions on the other members of
+the boundary one by one as the constraint-based algorithms do.
+"""
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from eventcargo.baselines.independence import IndependenceTest, Target
+
+MIN_TOGETHER = 5
+"""Sequences that must hold both the event type and the label before lift is looked at."""
+
+MAX_FEATURES = 1000
+"""Event types given to the logistic regression: the most dependent ones."""
+
+WEIGHT_SHARE = 0.3
+"""An event type is kept if its weight reaches this share of the label's largest."""
+
+
+def mutual_information(test: IndependenceTest, target: Target, alpha: float, top_k: int) -> list[int]:
+    """The `top_k` event types with the largest mutual information, of those with p <= alpha."""
+    tests = test(target)
+    order = np.argsort(-tests.g2, kind="stable")[:top_k]
+    return [int(tests.candidates[at]) for at in order if tests.p_value[at] <= alpha]
+
+
+def lift(test: IndependenceTest, target: Target, alpha: float, top_k: int) -> list[int]:
+    """The `top_k` event types with the largest P(label | event) / P(label), of those with p <= alpha."""
+    tests = test(target)
+    together = np.zeros(test.counts.n_columns, np.int64)
+    for tables in test.counts.tables(target.rows, ()):
+        together[tables.candidates] = tables.present[:, 1].sum(axis=0)
+    usable = (tests.p_value <= alpha) & (together >= MIN_TOGETHER)
+    ratio = np.where(usable, together / np.maximum(test.counts.totals, 1), -1.0)
+    order = np.argsort(-ratio, kind="stable")[:top_k]
+    return [int(column) for column in order if usable[column]]
+
+
+def l1_logistic(
+    test: IndependenceTest, presence: sp.csc_array, target: Target, alpha: float, penalty: float = 1.0
+) -> list[int]:
+    """Event types with a large weight in an L1-regularised logistic regression, the largest first."""
+    tests = test(target)
+    order = np.argsort(-tests.g2, kind="stable")[:MAX_FEATURES]
+    columns = np.sort(order[tests.p_value[order] <= alpha])
+    if len(columns) == 0 or len(target.rows) in (0, presence.shape[0]):
+        return []
+    answer = np.zeros(presence.shape[0], np.int8)
+    answer[target.rows] = 1
+    model = LogisticRegression(l1_ratio=1.0, C=1.0 / penalty, solver="liblinear", max_iter=200)
+    with warnings.catch_warnings():
+        # a weight that has not settled to the last digit is large or small all the same
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(_narrow(presence[:, columns]), answer)
+    weights = model.coef_[0]
+    order = np.argsort(-np.abs(weights), kind="stable")
+    largest = np.abs(weights).max()
+    return [int(columns[at]) for at in order if abs(weights[at]) >= max(WEIGHT_SHARE * largest, 1e-9)]
+
+
+def _narrow(matrix: sp.csc_array) -> sp.csr_array:
+    """The matrix by rows with 32-bit indices, the only ones the solver takes."""
+    by_row = matrix.tocsr()
+    by_row.indices, by_row.indptr = by_row.indices.astype(np.int32), by_row.indptr.astype(np.int32)
+    return by_row

@@ -1,0 +1,165 @@
+"""What a score must beat and what it can reach: trivial floors and the coverage ceiling.
+
+None of these learns anything: a method that does not clear the floors has found nothing, and one that
+stands at the ceiling cannot be improved on these data.
+"""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from eventcargo.evaluation.boundaries import score_pairs
+from eventcargo.evaluation.oneshot import (
+    UNIT,
+    OneshotScores,
+    carried_labels,
+    count_rows,
+    ignored_members,
+    score_units,
+    true_members,
+)
+from eventcargo.evaluation.reference import EventMap, Reference
+from eventcargo.evaluation.scores import Scores, score_labels
+from eventcargo.events import EventDataset
+from eventcargo.graphs import LabelGraph
+
+
+def predict_all(
+    data: EventDataset, truth: LabelGraph, *, negated: bool = True, event_of: EventMap | None = None
+) -> Scores:
+    """Scores of the graph that puts every event type of the data into every boundary, without building it.
+
+    >>> from eventcargo import EventSequence
+    >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01", "U02"), (0, 1), ("brake",))])
+    >>> predict_all(data, LabelGraph.from_boundaries({"brake": ["P01"]})).micro.precision
+    0.5
+    """
+    reference = Reference.from_truth(truth, negated=negated, event_of=event_of)
+    presence, names = _presence(data, event_of)
+    used = pl.DataFrame({"event": [names[i] for i in np.unique(presence.indices)]}, {"event": pl.String})
+    hits = reference.pairs.join(used, on="event", how="semi")
+    ignored = reference.ignored.join(used, on="event", how="semi")
+    counts = reference.labels.join(reference.count("n_true", reference.pairs), on="label")
+    counts = counts.join(reference.count("n_hit", hits), on="label")
+    counts = counts.join(reference.count("n_ignored", ignored), on="label")
+    return score_labels(counts.with_columns(n_found=len(used) - pl.col("n_ignored")))
+
+
+def most_frequent(
+    data: EventDataset, truth: LabelGraph, *, negated: bool = True, event_of: EventMap | None = None
+) -> LabelGraph:
+    """For every label its most frequent event types, as many as its true boundary has: a graph to evaluate.
+
+    Frequent means in how many of the sequences that carry the label the event type occurs; ties by name.
+    `frequency` is that share. Event types have their compared names.
+
+    >>> from eventcargo import EventSequence
+    >>> data = EventDataset.from_sequences([
+    ...     EventSequence("car1", ("P01", "U02"), (0, 1), ("brake",)),
+    ...     EventSequence("car2", ("U02",), (0,), ("brake",)),
+    ... ])
+    >>> most_frequent(data, LabelGraph.from_boundaries({"brake": ["P01"]})).boundary("brake")
+    ['U02']
+    """
+    reference = Reference.from_truth(truth, negated=negated, event_of=event_of)
+    together, names = _together(data, event_of)
+    sizes = dict(reference.count("n_true", reference.pairs).iter_rows())
+    edges = [
+        {"label": label, "event": names[i], "frequency": count / data.support[j]}
+        for j, label in enumerate(data.label_names)
+        for i, count in _largest(together, j, sizes.get(label, 0))
+    ]
+    # The strength orders a boundary; here it is the frequency, as nothing else was measured.
+    schema = {"label": pl.String, "event": pl.String, "frequency": pl.Float64}
+    table = pl.DataFrame(edges, schema).with_columns(strength=pl.col("frequency"))
+    counted = dict(zip(data.label_names, data.support.tolist(), strict=True))
+    return LabelGraph.from_edges(table, {label: counted.get(label, 0) for label in truth.labels})
+
+
+def coverage_ceiling(
+    data: EventDataset, truth: LabelGraph, *, negated: bool = True, event_of: EventMap | None = None
+) -> Scores:
+    """Scores of the best graph these data allow: the truth without the edges that leave no trace in them.
+
+    An edge can be found if its event type occurs in at least one sequence that carries the label; an edge
+    of sign -1 if its event type occurs in the data at all.
+
+    >>> from eventcargo import EventSequence
+    >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0,), ("brake",))])
+    >>> coverage_ceiling(data, LabelGraph.from_boundaries({"brake": ["P01", "never here"]})).micro.recall
+    0.5
+    """
+    reference = Reference.from_truth(truth, negated=negated, event_of=event_of)
+    together, names = _together(data, event_of)
+    presence, _ = _presence(data, event_of)
+    label_ids = {label: j for j, label in enumerate(data.label_names)}
+    event_ids = {event: i for i, event in enumerate(names)}
+    occurs = set(np.unique(presence.indices).tolist())
+    met = {label: set(_row(together, j)[0].tolist()) for label, j in label_ids.items()}
+    kept = [
+        (label, event)
+        for label, event, is_negated in reference.pairs.iter_rows()
+        if event_ids.get(event) in (occurs if is_negated else met.get(label, ()))
+    ]
+    found = pl.DataFrame(kept, {"label": pl.String, "event": pl.String}, orient="row")
+    return score_pairs(reference, found)
+
+
+def predict_all_oneshot(
+    data: EventDataset, truth: LabelGraph, *, negated: bool = True, event_of: EventMap | None = None
+) -> OneshotScores:
+    """One-shot scores of flagging every event type of a sequence for every label it carries.
+
+    >>> from eventcargo import EventSequence
+    >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01", "U02"), (0, 1), ("brake",))])
+    >>> predict_all_oneshot(data, LabelGraph.from_boundaries({"brake": ["P01"]})).weighted.precision
+    0.5
+    """
+    reference = Reference.from_truth(truth, negated=negated, event_of=event_of)
+    presence, _ = _presence(data, event_of)
+    units = carried_labels(data, reference)
+    units = units.with_columns(n_types=pl.Series(np.diff(presence.indptr)).gather(units["row"]))
+    true = true_members(units.select(UNIT), data, reference)
+    ignored = ignored_members(units.select(UNIT), data, reference)
+    for name, table in (("n_true", true), ("n_ignored", ignored)):
+        units = units.join(count_rows(name, table), on=UNIT, how="left")
+    units = units.fill_null(0)
+    n_found = pl.col("n_types").cast(pl.Int64) - pl.col("n_ignored")
+    return score_units(units.with_columns(n_found=n_found, n_hit=pl.col("n_true")))
+
+
+def _presence(data: EventDataset, event_of: EventMap | None) -> tuple[sp.csr_array, list[str]]:
+    """Which compared event types occur in which sequence, and their names, sorted."""
+    presence = data.presence()
+    if event_of is None:
+        return presence, list(data.event_names)
+    renamed = [event_of(name) for name in data.event_names]
+    names = sorted(set(renamed))
+    at = {name: i for i, name in enumerate(names)}
+    columns = np.array([at[name] for name in renamed], np.int64)
+    ones = np.ones(len(columns), np.int32)
+    merge = sp.csr_array((ones, (np.arange(len(columns)), columns)), shape=(len(columns), len(names)))
+    merged = sp.csr_array(presence @ merge)
+    merged.data[:] = 1
+    return merged, names
+
+
+def _together(data: EventDataset, event_of: EventMap | None) -> tuple[sp.csr_array, list[str]]:
+    """In how many sequences label and event type occur together: (labels, event types)."""
+    presence, names = _presence(data, event_of)
+    return sp.csr_array(data.label_matrix().T @ presence), names
+
+
+def _row(matrix: sp.csr_array, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    start, stop = matrix.indptr[row], matrix.indptr[row + 1]
+    return matrix.indices[start:stop], matrix.data[start:stop]
+
+
+def _largest(matrix: sp.csr_array, row: int, size: int) -> list[tuple[int, int]]:
+    """The `size` largest entries of a row as (column, value); ties by column, zeros never."""
+    columns, values = _row(matrix, row)
+    order = np.lexsort((columns, -values))[:size]
+    return list(zip(columns[order].tolist(), values[order].tolist(), strict=True))

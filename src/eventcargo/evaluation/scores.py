@@ -1,0 +1,112 @@
+"""Scores: precision, recall and F1 of every label, and their micro, macro and weighted averages.
+
+Both protocols (whole boundaries, single sequences) end here. What happens to empty sets is decided once, in
+`with_ratios`, and holds for labels, for single sequences and for pooled counts.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import polars as pl
+
+MEASURES = ("precision", "recall", "f1")
+AVERAGES = ("micro", "macro", "weighted")
+COUNTS = ("n_true", "n_found", "n_hit")
+
+
+@dataclass(frozen=True)
+class Average:
+    """Precision, recall and F1, averaged in one way; F1 is averaged itself, not made from the other two."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How well boundaries were found.
+
+    `per_label` has the columns label, support, n_true, n_found, n_hit, precision, recall, f1, sorted by
+    label. `micro` pools the counts, `macro` is the mean over labels, `weighted` the mean weighted by support;
+    where that is not known `weighted` is None and `weighted_note` says why.
+    """
+
+    per_label: pl.DataFrame
+    micro: Average
+    macro: Average
+    weighted: Average | None
+    weighted_note: str | None = None
+
+    def average(self, name: str) -> Average | None:
+        """The average called "micro", "macro" or "weighted"."""
+        return {"micro": self.micro, "macro": self.macro, "weighted": self.weighted}[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings, lists and dictionaries, ready for JSON."""
+        return {
+            "n_labels": len(self.per_label),
+            **{name: _plain(self.average(name)) for name in AVERAGES},
+            "weighted_note": self.weighted_note,
+            "per_label": self.per_label.to_dicts(),
+        }
+
+    def to_table(self) -> pl.DataFrame:
+        """One row per average: average, precision, recall, f1; an unknown average is null."""
+        empty = dict.fromkeys(MEASURES)
+        rows = [{"average": name, **(_plain(self.average(name)) or empty)} for name in AVERAGES]
+        return pl.DataFrame(rows, schema={"average": pl.String} | dict.fromkeys(MEASURES, pl.Float64))
+
+
+def _plain(average: Average | None) -> dict[str, float] | None:
+    return None if average is None else asdict(average)
+
+
+def with_ratios(counts: pl.DataFrame) -> pl.DataFrame:
+    """`counts` with precision, recall and f1 = 2 n_hit / (n_true + n_found) beside n_true, n_found, n_hit.
+
+    Empty sets: nothing true and nothing found is right (1, 1, 1). Nothing found although something is true
+    has precision 0, so that silence earns nothing. Something found although nothing is true has precision
+    and F1 0 and recall 1: nothing was missed, and a further wrong edge never changes recall.
+    """
+    true, found, hit = (pl.col(name) for name in COUNTS)
+    nothing_true = (true == 0).cast(pl.Float64)
+    return counts.with_columns(
+        precision=pl.when(found > 0).then(hit / found).otherwise(nothing_true),
+        recall=pl.when(true > 0).then(hit / true).otherwise(1.0),
+        f1=pl.when(true + found > 0).then(2 * hit / (true + found)).otherwise(1.0),
+    )
+
+
+def mean_of(table: pl.DataFrame, weights: pl.Series | None = None) -> Average:
+    """The mean of the three measures over the rows of `table`."""
+    if weights is None:
+        values = table.select(pl.col(MEASURES).mean())
+    else:
+        values = table.select((pl.col(MEASURES) * weights).sum() / weights.sum())
+    return Average(*values.row(0))
+
+
+def pooled(counts: pl.DataFrame) -> Average:
+    """The three measures of the counts of all rows taken together."""
+    total = with_ratios(counts.select(pl.col(COUNTS).sum()))
+    return Average(*total.select(MEASURES).row(0))
+
+
+def score_labels(counts: pl.DataFrame) -> Scores:
+    """Scores from one row per label with label, support, n_true, n_found, n_hit."""
+    per_label = with_ratios(counts.select("label", "support", *COUNTS)).sort("label")
+    note = _why_not_weighted(per_label["support"])
+    weighted = None if note else mean_of(per_label, per_label["support"])
+    return Scores(per_label, pooled(per_label), mean_of(per_label), weighted, note)
+
+
+def _why_not_weighted(support: pl.Series) -> str | None:
+    if support.null_count():
+        return (
+            f"the support of {support.null_count():,} of {len(support):,} labels is not known; "
+            "use count_support(truth, data)"
+        )
+    if support.sum() == 0:
+        return f"the support of all {len(support):,} labels is 0"
+    return None

@@ -1,0 +1,145 @@
+"""Collectors of columns: Arrow arrays go in batch by batch, compact numpy columns come out.
+
+Names become numbers (`NameColumn`) and times become float64 (`TimeColumn`), so that what is kept of a row is
+a few bytes. A value that cannot be used raises `BadValueError` with its offset; `collect` adds file and row.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from eventcargo.errors import DataError
+from eventcargo.io.sources import Source
+
+SETTLE = 1 << 20
+"""Names waiting for their number before they are merged with the known ones."""
+
+
+class BadValueError(Exception):
+    """A value that cannot be used: the reason, and its offset in the array given."""
+
+    def __init__(self, reason: str, offset: int) -> None:
+        super().__init__(reason)
+        self.offset = offset
+
+
+class Collector(Protocol):
+    def add(self, values: pa.Array) -> None: ...
+
+
+def collect(sources: Iterable[Source], collectors: Mapping[str, Collector]) -> int:
+    """Feed every collector its column of all sources; the number of rows read."""
+    total = 0
+    for source in sources:
+        before = 0
+        for batch in source.read(list(collectors)):
+            for column, collector in collectors.items():
+                try:
+                    collector.add(batch.column(column))
+                except BadValueError as bad:
+                    raise DataError(f"{source.place}, row {before + bad.offset + 1}: {bad}") from None
+            before += batch.num_rows
+        total += before
+    return total
+
+
+class NameColumn:
+    """Numbers for names: int32 codes in row order, and the distinct names."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        self._names = pa.array([], pa.large_string())
+        self._codes: list[NDArray[np.int32]] = []
+        self._waiting: list[pa.Array] = []
+        self._n_waiting = 0
+
+    def add(self, values: pa.Array) -> None:
+        codes, names = self._encode(values)
+        self._codes.append(codes)
+        self._waiting.append(names)
+        self._n_waiting += len(names)
+        # Merging costs one look at every known name, so it waits until that many new ones have come.
+        if self._n_waiting > max(SETTLE, len(self._names)):
+            self._settle()
+
+    def finish(self) -> tuple[NDArray[np.int32], pa.Array]:
+        """The codes of all rows, and the names sorted by code point; a code is a position among them."""
+        self._settle()
+        order = pc.sort_indices(self._names).to_numpy()
+        rank = np.empty(len(order), np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        codes = np.concatenate([np.zeros(0, np.int32), *self._codes])
+        self._codes = []
+        for start in range(0, len(codes), SETTLE):  # in place, piece by piece: one copy of the column
+            codes[start : start + SETTLE] = rank[codes[start : start + SETTLE]]
+        return codes, self._names.take(pa.array(order))
+
+    def _encode(self, values: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()  # categories need not occur, nor differ as strings
+        self._check_type(values)
+        if values.null_count:
+            raise BadValueError(f"{self.column} is null; every row needs one", first_true(pc.is_null(values)))
+        encoded = values.dictionary_encode()
+        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        names = encoded.dictionary.cast(pa.large_string())
+        self._check_names(codes, names)
+        return codes, names
+
+    def _check_type(self, values: pa.Array) -> None:
+        kind = values.type
+        if pa.types.is_floating(kind):
+            raise BadValueError(
+                f"{self.column} is the float {values[0].as_py()!r}; allowed are strings and integers; "
+                "an integer column with gaps becomes float in pandas, so fill the gaps and cast it",
+                0,
+            )
+        if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+            raise BadValueError(
+                f"{self.column} is {values[0].as_py()!r} of type {kind}; allowed are strings and integers", 0
+            )
+
+    def _check_names(self, codes: NDArray[np.int32], names: pa.Array) -> None:
+        try:
+            names.validate(full=True)
+        except pa.ArrowInvalid:
+            bad = next(i for i in range(len(names)) if not _is_utf8(names[i].as_buffer().to_pybytes()))
+            raise BadValueError(
+                f"{self.column} is not valid UTF-8; convert the column", int(np.argmax(codes == bad))
+            ) from None
+        empty = pc.index(names, pa.scalar("", pa.large_string())).as_py()
+        if empty >= 0:
+            raise BadValueError(
+                f"{self.column} is empty; every row needs one", int(np.argmax(codes == empty))
+            )
+
+    def _settle(self) -> None:
+        """Give waiting names their numbers; known names come first and so keep theirs."""
+        merged = pa.concat_arrays([self._names, *self._waiting]).dictionary_encode()
+        numbers = merged.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        at = len(self._names)
+        first = len(self._codes) - len(self._waiting)
+        for i, names in enumerate(self._waiting, start=first):
+            self._codes[i] = numbers[at : at + len(names)][self._codes[i]]
+            at += len(names)
+        self._names, self._waiting, self._n_waiting = merged.dictionary, [], 0
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def first_true(mask: pa.Array) -> int:
+    return int(pc.index(mask, pa.scalar(True)).as_py())
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

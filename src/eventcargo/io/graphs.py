@@ -1,0 +1,216 @@
+"""`read_graph` and `write_graph`: a `LabelGraph` as a file, in the format its ending names.
+
+Parquet and JSON hold all of a graph. CSV holds the edges only, GraphML and DOT are for drawing and are
+written, not read.
+"""
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from eventcargo.atomic import atomic_file
+from eventcargo.errors import DataError, EventCargoWarning
+from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
+from eventcargo.io.networks import write_dot, write_graphml
+from eventcargo.io.sources import Source, open_file, open_sources
+
+FORMAT = "eventcargo-graph"
+FORMAT_VERSION = 1
+HEADER = {"format": FORMAT, "version": FORMAT_VERSION}
+METADATA = b"eventcargo"
+
+Support = dict[str, int | None]
+
+
+def write_graph(graph: LabelGraph, path: str | Path) -> None:
+    """Write a graph to .parquet, .json, .csv, .graphml or .dot.
+
+    >>> import tempfile
+    >>> graph = LabelGraph.from_boundaries({"brake": ["P01", "U02"], "fuel": []}, support={"brake": 7})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_graph(graph, f"{folder}/graph.json")
+    ...     read_graph(f"{folder}/graph.json").boundaries
+    {'brake': ['P01', 'U02'], 'fuel': []}
+    """
+    path = Path(path)
+    if path.suffix.lower() not in WRITERS:
+        raise DataError(f"{path} has an unknown ending; allowed for graphs are {', '.join(WRITERS)}")
+    _check_names(graph)
+    with atomic_file(path) as target:
+        WRITERS[path.suffix.lower()](graph, target)
+
+
+def read_graph(source: Any) -> LabelGraph:
+    """The graph in a .parquet, .json or .csv file or in a frame with at least the columns label and event.
+
+    >>> read_graph(pl.DataFrame({"label": ["brake"], "event": ["P01"]})).boundary("brake")
+    ['P01']
+    """
+    if not isinstance(source, str | Path):
+        return _from_sources(open_sources(source, "graph"), {})
+    path = Path(source)
+    if not path.is_file():
+        raise DataError(f"{path} is no file; give a graph as {', '.join(READABLE)}, or a frame")
+    if path.suffix.lower() not in READABLE:
+        raise DataError(f"{path} has an unknown ending; graphs are read from {', '.join(READABLE)}")
+    if path.suffix.lower() == ".json":
+        return _read_json(path)
+    support = _parquet_support(path) if path.suffix.lower() == ".parquet" else {}
+    return _from_sources([open_file(path)], support)
+
+
+def _check_names(graph: LabelGraph) -> None:
+    """Labels come from a plain mapping, which may hold strings that no file can."""
+    for label in graph.support:
+        try:
+            label.encode("utf-8")
+        except UnicodeEncodeError:
+            raise DataError(f"label {label!r} is not valid Unicode; rename it") from None
+
+
+def _from_sources(sources: list[Source], support: Mapping[str, int | None]) -> LabelGraph:
+    (source,) = sources
+    for column in ("label", "event"):
+        if column not in source.columns:
+            raise DataError(
+                f"{source.place} has no column {column!r}, it has {', '.join(map(repr, source.columns))}; "
+                "rename the right one"
+            )
+    known = [column for column in source.columns if column in EDGE_SCHEMA]
+    _warn_of_unknown(source.place, source.columns)
+    frames = [pl.DataFrame(pl.from_arrow(batch)) for batch in source.read(known)]
+    table = pl.concat(frames) if frames else pl.DataFrame(schema={name: EDGE_SCHEMA[name] for name in known})
+    edges = pl.DataFrame([_typed(source.place, table[column]) for column in known])
+    return LabelGraph.from_edges(edges, support)
+
+
+def _typed(place: str, values: pl.Series) -> pl.Series:
+    """A column in the type of the schema; in text an empty field is null."""
+    kind = EDGE_SCHEMA[values.name]
+    if values.dtype == pl.String:
+        values = values.replace("", None)
+    if kind == pl.String():
+        return _checked_names(place, values.cast(kind))
+    numbers = values.cast(pl.Float64, strict=False)
+    typed = numbers.cast(kind, strict=False)
+    bad = values.is_not_null() & (typed.is_null() | (typed.cast(pl.Float64) != numbers)).fill_null(True)
+    if bad.any():
+        row = int(bad.arg_max() or 0)
+        form = "a number" if kind.is_float() else "a whole number"
+        raise DataError(f"{place}, row {row + 1}: {values.name} is {values[row]!r}; {form} is needed")
+    return typed
+
+
+def _checked_names(place: str, names: pl.Series) -> pl.Series:
+    if names.null_count():
+        row = int(names.is_null().arg_max() or 0)
+        raise DataError(
+            f"{place}, row {row + 1}: {names.name} is empty; every edge needs a label and an event"
+        )
+    return names
+
+
+def _write_parquet(graph: LabelGraph, path: Path) -> None:
+    table = graph.edges.to_arrow()
+    metadata = {METADATA: json.dumps(HEADER | {"support": graph.support}).encode()}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
+
+
+def _parquet_support(path: Path) -> Support:
+    try:
+        metadata = pyarrow.parquet.read_metadata(path).metadata or {}
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{path} is not a Parquet file: {error}; write it again, or rename it") from None
+    if METADATA not in metadata:
+        return {}
+    content = _parse(path, metadata[METADATA])
+    return _support(path, content.get("support"))
+
+
+def _write_json(graph: LabelGraph, path: Path) -> None:
+    edges = [
+        {name: value for name, value in row.items() if value is not None}
+        for row in graph.edges.iter_rows(named=True)
+    ]
+    content = {**HEADER, "support": graph.support, "edges": edges}
+    try:
+        text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
+    except ValueError:
+        raise DataError("JSON holds no infinite number and no NaN, this graph does; write Parquet") from None
+    path.write_text(text, "utf-8")
+
+
+def _read_json(path: Path) -> LabelGraph:
+    content = _parse(path, path.read_bytes())
+    edges = content.get("edges")
+    if not isinstance(edges, list) or not all(isinstance(edge, dict) for edge in edges):
+        raise DataError(f"{path} has the edges {edges!r:.80}; wanted is a list of objects")
+    _warn_of_unknown(str(path), {name for edge in edges for name in edge})
+    try:
+        table = pl.DataFrame(edges, schema=EDGE_SCHEMA)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"{path} has edges that cannot be read: {error}") from None
+    return LabelGraph.from_edges(table, _support(path, content.get("support")))
+
+
+def _parse(path: Path, text: bytes) -> dict[str, Any]:
+    """The content of a header or file of ours."""
+    try:
+        content = json.loads(text.decode("utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataError(f"{path} was not written by write_graph: it has no format {FORMAT!r}")
+    if content.get("version") != FORMAT_VERSION:
+        raise DataError(
+            f"{path} has format version {content.get('version')}, this release reads {FORMAT_VERSION}; "
+            "write the graph again"
+        )
+    return content
+
+
+def _warn_of_unknown(place: str, columns: Iterable[str]) -> None:
+    unknown = sorted(set(columns) - set(EDGE_SCHEMA))
+    if unknown:
+        warnings.warn(
+            f"{place}: {len(unknown):,} unknown column(s) ignored: {', '.join(unknown)}",
+            EventCargoWarning,
+            stacklevel=4,
+        )
+
+
+def _support(path: Path, given: Any) -> Support:
+    if not isinstance(given, dict) or not all(isinstance(n, int | None) for n in given.values()):
+        raise DataError(f"{path} has the support {given!r:.80}; wanted is a whole number or null per label")
+    return given
+
+
+def _write_csv(graph: LabelGraph, path: Path) -> None:
+    """Edges with the columns that hold a value, the support of the label among them."""
+    if n_lost := sum(not events for events in graph.boundaries.values()):
+        warnings.warn(
+            f"{n_lost:,} label(s) with an empty boundary cannot be shown in CSV; write Parquet or JSON",
+            EventCargoWarning,
+            stacklevel=3,
+        )
+    counts = pl.Series([graph.support[label] for label in graph.edges["label"]], dtype=pl.Int64)
+    edges = graph.edges.with_columns(support=pl.col("support").fill_null(counts))
+    used = [name for name in edges.columns[2:] if edges[name].null_count() < len(edges)]
+    pyarrow.csv.write_csv(edges.select("label", "event", *used).to_arrow(), path)
+
+
+WRITERS = {
+    ".parquet": _write_parquet,
+    ".json": _write_json,
+    ".csv": _write_csv,
+    ".graphml": write_graphml,
+    ".dot": write_dot,
+}
+READABLE = (".parquet", ".json", ".csv")

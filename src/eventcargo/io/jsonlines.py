@@ -1,0 +1,82 @@
+"""JSON Lines files (one object a line) as Arrow record batches.
+
+Read line by line with the standard library, so that every refusal names its line. Columns are the keys of
+all objects; a key that an object lacks is null there.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from eventcargo.errors import DataError
+from eventcargo.io.bisection import first_failure
+from eventcargo.io.text import BOM, GZIP_ERRORS, check_utf8, open_bytes
+
+BATCH_LINES = 50_000
+ERRORS = (pa.ArrowException, UnicodeEncodeError, OverflowError)
+
+
+def read_keys(path: Path) -> list[str]:
+    """The keys of all objects, in the order they are met; a broken line is refused here."""
+    keys: dict[str, None] = {}
+    for row in _rows(path):
+        keys.update(dict.fromkeys(row))
+    if not keys:
+        raise DataError(f"{path} is empty; every line must hold one JSON object")
+    return list(keys)
+
+
+def read(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """Batches of the keys asked for."""
+    rows = _rows(path)
+    before = 0
+    while chunk := list(islice(rows, BATCH_LINES)):
+        arrays = [_column(path, before, column, [row.get(column) for row in chunk]) for column in columns]
+        yield pa.RecordBatch.from_arrays(arrays, columns)
+        before += len(chunk)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with open_bytes(path) as file:
+            for number, line in enumerate(file, start=1):
+                if number == 1:
+                    line = line.removeprefix(BOM)
+                if line.strip():
+                    yield _parse(path, number, line)
+    except GZIP_ERRORS as error:
+        raise DataError(f"{path} is damaged: {error}; write it again") from None
+
+
+def _parse(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        check_utf8(path)
+        raise
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}, line {number}: not JSON: {error}") from None
+    if not isinstance(row, dict):
+        raise DataError(f"{path}, line {number}: a {type(row).__name__}, not an object such as {{...}}")
+    return row
+
+
+def _column(path: Path, before: int, column: str, values: list[Any]) -> pa.Array:
+    """One Arrow array; numbers among strings become strings, so that one parser decides on all of them."""
+    kinds = {type(value) for value in values}
+    if str in kinds and kinds & {int, float}:
+        values = [repr(value) if type(value) in (int, float) else value for value in values]
+    build = partial(pa.array, type=pa.large_string() if str in kinds else None)
+    try:
+        return build(values)
+    except ERRORS:
+        offset = first_failure(build, values, ERRORS)
+        raise DataError(
+            f"{path}, row {before + offset + 1}: {column} is {values[offset]!r}; "
+            "allowed are numbers or strings of valid Unicode, one kind in all rows"
+        ) from None

@@ -1,0 +1,125 @@
+"""Anything table-like as a stream of Arrow record batches with the wanted columns.
+
+Files, frames and Arrow tables enter; `Source` leaves: where a table stands (for messages), its column names,
+and a way to read some of its columns batch by batch, so that a file is never in memory as a whole.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+
+from eventcargo.errors import DataError
+from eventcargo.io import delimited, jsonlines
+from eventcargo.io.shards import file_format, find_shards
+
+Batches = Iterator[pa.RecordBatch]
+
+BATCH_ROWS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Source:
+    """One table: its place for messages, its columns, and `read`, which streams the columns asked for."""
+
+    place: str
+    columns: list[str]
+    read: Callable[[list[str]], Batches]
+
+    def __post_init__(self) -> None:
+        name, count = next(iter(Counter(self.columns).most_common(1)), ("", 0))
+        if count > 1:
+            raise DataError(f"{self.place} has the column {name!r} {count} times; rename or drop one")
+
+    def check_column(self, column: str, keyword: str) -> None:
+        """Refuse a source that lacks a column, with the keyword that would map it."""
+        if column not in self.columns:
+            raise DataError(
+                f"{self.place} has no column {column!r}, it has {', '.join(map(repr, self.columns))}; "
+                f'name the right one with {keyword}="..."'
+            )
+
+
+def open_sources(given: Any, what: str) -> list[Source]:
+    """The tables behind a path, frame or Arrow object; `what` names it in messages."""
+    if isinstance(given, str | Path):
+        return [open_file(path) for path in find_shards(given)]
+    return [_open_frame(given, f"the {what} table")]
+
+
+def open_file(path: Path) -> Source:
+    """The table in one file."""
+    kind = file_format(path)
+    if kind == "parquet":
+        return Source(str(path), _parquet_columns(path), partial(_read_parquet, path))
+    if kind == "jsonl":
+        return Source(str(path), jsonlines.read_keys(path), partial(jsonlines.read, path))
+    delimiter = "\t" if kind == "tsv" else ","
+    return Source(str(path), delimited.read_header(path, delimiter), partial(delimited.read, path, delimiter))
+
+
+def _parquet_columns(path: Path) -> list[str]:
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            return _without_index(file.schema_arrow.names)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{path} is not a Parquet file: {error}; write it again, or rename it") from None
+
+
+def _read_parquet(path: Path, columns: list[str]) -> Batches:
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{path} is damaged: {error}; write it again") from None
+
+
+def _without_index(names: Sequence[str]) -> list[str]:
+    """Column names without the nameless row index that pandas adds when it writes."""
+    return [name for name in names if not name.startswith("__index_level_")]
+
+
+def _open_frame(given: Any, place: str) -> Source:
+    if isinstance(given, pl.LazyFrame):
+        return Source(place, given.collect_schema().names(), partial(_read_lazy, given))
+    if not hasattr(given, "__arrow_c_stream__"):
+        raise DataError(
+            f"{place} is a {type(given).__name__}; allowed are a path, a pandas or polars frame, "
+            "an Arrow table or reader, or a list of (events, labels) pairs"
+        )
+    if hasattr(given, "iloc"):
+        return Source(place, [str(name) for name in given.columns], partial(_read_pandas, given, place))
+    if isinstance(given, pl.DataFrame):
+        return Source(place, given.columns, lambda columns: _read_arrow(given.select(columns), columns))
+    reader = pa.RecordBatchReader.from_stream(given)
+    return Source(place, _without_index(reader.schema.names), lambda columns: _select(reader, columns))
+
+
+def _read_lazy(frame: pl.LazyFrame, columns: list[str]) -> Batches:
+    return _read_arrow(frame.select(columns).collect(), columns)
+
+
+def _read_pandas(frame: Any, place: str, columns: list[str]) -> Batches:
+    """Batches of a pandas frame; only the wanted columns are converted."""
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)[columns]
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, UnicodeEncodeError) as error:
+        raise DataError(f"{place} cannot be read: {error}; give each column values of one kind") from None
+    return _read_arrow(table, columns)
+
+
+def _read_arrow(given: Any, columns: list[str]) -> Batches:
+    return _select(pa.RecordBatchReader.from_stream(given), columns)
+
+
+def _select(reader: pa.RecordBatchReader, columns: list[str]) -> Batches:
+    for batch in reader:
+        for start in range(0, batch.num_rows, BATCH_ROWS):
+            yield batch.select(columns).slice(start, BATCH_ROWS)

@@ -1,0 +1,100 @@
+"""Subjects of a MEDS data set: the Parquet files under `data` become sorted rows of codes and times."""
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from eventcargo.errors import DataError, EventCargoWarning
+from eventcargo.events import Ragged
+from eventcargo.io.columns import BadValueError, Collector, NameColumn, collect, first_true
+from eventcargo.io.shards import visible_files
+from eventcargo.io.sources import Source, open_file
+from eventcargo.io.times import TimeColumn
+
+Static = Literal["first", "drop"]
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """All subjects, sorted by number: rows of events and times, static ones first."""
+
+    ids: NDArray[np.int64]
+    rows: Ragged
+    events: NDArray[np.int32]
+    times: NDArray[np.float64]
+    event_names: list[str]
+
+
+class SubjectColumn:
+    """Subject numbers as int64."""
+
+    def __init__(self) -> None:
+        self._values: list[NDArray[np.int64]] = []
+
+    def add(self, values: pa.Array) -> None:
+        if not pa.types.is_integer(values.type):
+            raise BadValueError(f"subject_id has type {values.type}; MEDS wants int64", 0)
+        if values.null_count:
+            raise BadValueError("subject_id is null; every row needs one", first_true(pc.is_null(values)))
+        self._values.append(values.cast(pa.int64()).to_numpy(zero_copy_only=False))
+
+    def finish(self) -> NDArray[np.int64]:
+        return np.concatenate([np.zeros(0, np.int64), *self._values])
+
+
+def open_meds(paths: list[Path], columns: tuple[str, ...]) -> list[Source]:
+    """The files as sources that all have these columns."""
+    sources = [open_file(path) for path in paths]
+    for source in sources:
+        for column in columns:
+            if column not in source.columns:
+                raise DataError(f"{source.place} has no column {column!r}, which MEDS wants")
+    return sources
+
+
+def read_subjects(root: Path, static: Static) -> Subjects:
+    """All subjects under `root/data`."""
+    folder = root / "data"
+    if not folder.is_dir():
+        raise DataError(f"{folder} does not exist; give the root of a MEDS data set")
+    subjects, times, codes = SubjectColumn(), TimeColumn("time", allow_null=True), NameColumn("code")
+    sources = open_meds(visible_files(folder.rglob("*.parquet")), ("subject_id", "time", "code"))
+    collectors: dict[str, Collector] = {"subject_id": subjects, "time": times, "code": codes}
+    if collect(sources, collectors) == 0:
+        raise DataError(f"{folder} holds no events: {len(sources)} Parquet file(s) without a row")
+    if times.kind == "number":
+        raise DataError(f"{sources[0].place}: time is a number; MEDS wants timestamps")
+    numbers, names = codes.finish()
+    ids, owners = np.unique(subjects.finish(), return_inverse=True)
+    return _sorted_subjects(ids, owners, numbers, times.finish(), names.to_pylist(), static)
+
+
+def _sorted_subjects(
+    ids: NDArray[np.int64],
+    owners: NDArray[np.intp],
+    events: NDArray[np.int32],
+    times: NDArray[np.float64],
+    event_names: list[str],
+    static: Static,
+) -> Subjects:
+    """Rows by subject and time, static ones first and then at the time of the first event."""
+    n_static = int(np.isnan(times).sum())
+    if static == "drop" and n_static:
+        warnings.warn(
+            f"{n_static:,} static events without a time were left out", EventCargoWarning, stacklevel=4
+        )
+        timed = ~np.isnan(times)
+        owners, events, times = owners[timed], events[timed], times[timed]
+    order = np.lexsort((np.where(np.isnan(times), -np.inf, times), owners))
+    owners, events, times = owners[order], events[order], times[order]
+    first = np.full(len(ids), np.inf)
+    np.minimum.at(first, owners[~np.isnan(times)], times[~np.isnan(times)])
+    times = np.where(np.isnan(times), first[owners], times)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(ids)))]).astype(np.int64)
+    return Subjects(ids, Ragged.from_offsets(offsets), events, times, event_names)

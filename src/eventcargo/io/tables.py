@@ -1,0 +1,160 @@
+"""`read_events`: tables of events and of labels become an `EventDataset`.
+
+Rows are read batch by batch and kept as numbers; at the end they are sorted by sequence and time. The order
+of rows and their split over files change nothing, except that events at the same time keep their row order.
+"""
+
+import warnings
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning
+from eventcargo.events import EventDataset, Ragged, TimeKind
+from eventcargo.io.columns import Collector, NameColumn, collect
+from eventcargo.io.labels import read_labels
+from eventcargo.io.pairs import tables_from_pairs
+from eventcargo.io.shards import find_beside
+from eventcargo.io.sources import Source, open_sources
+from eventcargo.io.times import TimeColumn
+
+TIME = "time"
+
+UnknownLabels = Literal["refuse", "drop"]
+
+
+def read_events(
+    events: Any,
+    labels: Any = None,
+    *,
+    sequence_id: str = "sequence_id",
+    time: str | None = TIME,
+    event: str = "event",
+    label: str = "label",
+    unknown_labels: UnknownLabels = "refuse",
+) -> EventDataset:
+    """The data set in a table of events (sequence_id, time, event) and one of labels.
+
+    `events` and `labels` are paths (Parquet, CSV, TSV, JSON Lines, the texts also as .gz), folders or
+    patterns of such files, pandas or polars frames, or Arrow tables. `events` may also be a list of
+    (events, labels) pairs, a folder that `EventDataset.save` or `write_events` made, or any folder with one
+    table called events and one called labels.
+
+    Parameters
+    ----------
+    labels
+        Long, with the columns sequence_id and label, or wide, with one column of 0 and 1 a label. None: no
+        sequence carries a label.
+    sequence_id, time, event, label
+        The columns' names. Without a column `time`, or with time=None, the order of rows counts.
+        Dates become seconds since 1970, UTC; without a time zone they are taken as UTC. Strings that look
+        like numbers are numbers, others must be ISO-8601 dates.
+    unknown_labels
+        "refuse" or "drop" (with a warning) labels of sequences that have no events.
+
+    >>> data = read_events([(["P01", "U02"], ["brake"]), (["U02"], [])])
+    >>> data.event_names, data[0].labels, data.time_kind
+    (('P01', 'U02'), ('brake',), 'order')
+    """
+    if unknown_labels not in ("refuse", "drop"):
+        raise ConfigError(f"unknown_labels={unknown_labels!r}; allowed are 'refuse' and 'drop'")
+    if isinstance(events, list | tuple):
+        if labels is not None:
+            raise ConfigError("labels are part of the pairs already; leave labels=None")
+        events, labels, time = tables_from_pairs(events)
+        sequence_id, event, label = "sequence_id", "event", "label"
+    elif isinstance(events, str | Path) and Path(events).is_dir():
+        if (Path(events) / "dataset.json").is_file():
+            return _load(Path(events), labels)
+        events, labels = _inside(Path(events), labels)
+    ids, columns = _read_rows(open_sources(events, "events"), sequence_id, time, event)
+    label_rows, label_codes, label_names = read_labels(labels, ids, sequence_id, label, unknown_labels)
+    return EventDataset(
+        sequence_ids=ids, **columns, labels=label_codes, label_rows=label_rows, label_names=label_names
+    )
+
+
+def _load(folder: Path, labels: Any) -> EventDataset:
+    if labels is not None:
+        raise ConfigError(f"{folder} is a saved data set and holds its labels already; leave labels=None")
+    return EventDataset.load(folder)
+
+
+def _inside(folder: Path, labels: Any) -> tuple[Path, Any]:
+    """A folder with a table called events stands for it and, unless given, for the labels beside it."""
+    inside = find_beside(folder, "events")
+    if inside is None:
+        return folder, labels
+    return inside, find_beside(folder, "labels") if labels is None else labels
+
+
+def _read_rows(
+    sources: list[Source], sequence_id: str, time: str | None, event: str
+) -> tuple[Any, dict[str, Any]]:
+    """The sequence ids, sorted, and the columns of events for `EventDataset`."""
+    ids, names = NameColumn(sequence_id), NameColumn(event)
+    collectors: dict[str, Collector] = {sequence_id: ids, event: names}
+    if len(collectors) < 2 or time in collectors:
+        raise ConfigError(f"sequence_id={sequence_id!r}, time={time!r}, event={event!r}: one column twice")
+    for source in sources:
+        source.check_column(sequence_id, "sequence_id")
+        source.check_column(event, "event")
+    times = _time_column(sources, time)
+    if times is not None:
+        collectors[times.column] = times
+    if collect(sources, collectors) == 0:
+        raise DataError(f"{sources[0].place} is empty: {len(sources)} table(s) with no row; give some events")
+    warn_of_cut_times(times)
+    sequences, sequence_ids = ids.finish()
+    codes, event_names = names.finish()
+    moments = None if times is None else times.finish()
+    rows, codes, moments = sort_rows(sequences, codes, moments, len(sequence_ids))
+    kind: TimeKind = "order" if times is None or times.kind is None else times.kind
+    columns = {"events": codes, "times": moments, "rows": rows, "time_kind": kind}
+    return sequence_ids, {**columns, "event_names": event_names.to_pylist()}
+
+
+def _time_column(sources: list[Source], time: str | None) -> TimeColumn | None:
+    """A collector of times; None where the default column is in no source, so that the order counts."""
+    if time is None or (time == TIME and not any(time in source.columns for source in sources)):
+        return None
+    for source in sources:
+        source.check_column(time, "time")
+    return TimeColumn(time)
+
+
+def warn_of_cut_times(times: TimeColumn | None) -> None:
+    if times is not None and times.n_cut:
+        warnings.warn(
+            f"{times.n_cut:,} times have parts below a microsecond, which were dropped",
+            EventCargoWarning,
+            stacklevel=4,
+        )
+
+
+def sort_rows(
+    sequences: NDArray[np.int32],
+    events: NDArray[np.int32],
+    times: NDArray[np.float64] | None,
+    n_sequences: int,
+) -> tuple[Ragged, NDArray[np.int32], NDArray[np.float64]]:
+    """Rows by sequence, then by time, else in the order given; without times these count 0, 1, 2, ..."""
+    if not _is_sorted(sequences, times):
+        keys = (sequences,) if times is None else (times, sequences)
+        order = np.lexsort(keys)
+        events = events[order]
+        times = None if times is None else times[order]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(sequences, minlength=n_sequences))]).astype(np.int64)
+    if times is None:
+        times = np.arange(len(events), dtype=np.float64) - np.repeat(offsets[:-1], np.diff(offsets))
+    return Ragged.from_offsets(offsets), events, times
+
+
+def _is_sorted(sequences: NDArray[np.int32], times: NDArray[np.float64] | None) -> bool:
+    rises = sequences[1:] > sequences[:-1]
+    stays = sequences[1:] == sequences[:-1]
+    if times is not None:
+        stays &= times[1:] >= times[:-1]
+    return bool((rises | stays).all())

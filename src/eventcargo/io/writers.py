@@ -1,0 +1,117 @@
+"""`write_events`: an `EventDataset` as two plain tables, events and labels, for other programs.
+
+The labels' table is long. It cannot show a label that no sequence carries, nor an event type that does not
+occur; `EventDataset.save` keeps both.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from eventcargo.atomic import atomic_folder
+from eventcargo.errors import ConfigError, DataError
+from eventcargo.events import EventDataset
+
+TableFormat = Literal["parquet", "csv", "jsonl"]
+
+CHUNK_SEQUENCES = 20_000
+
+
+def write_events(data: EventDataset, folder: str | Path, format: TableFormat = "parquet") -> None:
+    """Write `events.<format>` and, if any sequence carries one, `labels.<format>` to a new folder.
+
+    `read_events(folder)` gives the same data back. Dates are written as UTC timestamps, ISO-8601 in text;
+    data with an order only have no column time. Names are written as they are: a spreadsheet may take a name
+    in a CSV file that starts with = + - or @ for a formula.
+
+    >>> import tempfile
+    >>> from eventcargo import EventSequence, read_events
+    >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01", "U02"), (0.0, 3.5), ("brake",))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_events(data, folder, format="csv")
+    ...     read_events(folder)["car1"]
+    EventSequence(id='car1', events=('P01', 'U02'), times=(0.0, 3.5), labels=('brake',))
+    """
+    if format not in WRITERS:
+        raise ConfigError(f"format={format!r}; allowed are {', '.join(WRITERS)}")
+    if n_empty := int((data.lengths == 0).sum()):
+        raise DataError(f"{n_empty:,} sequences have no events and a table cannot show them; use data.save")
+    if len(data) == 0:
+        raise DataError("the data set has no sequences; there is nothing to write")
+    with atomic_folder(folder) as target:
+        WRITERS[format](target / f"events.{format}", _event_tables(data))
+        if data.label_rows.lengths.any():
+            WRITERS[format](target / f"labels.{format}", _label_tables(data))
+
+
+def _event_tables(data: EventDataset) -> Iterator[pa.Table]:
+    names = pa.array(data.event_names, pa.large_string())
+    for chunk in data.chunks(CHUNK_SEQUENCES):
+        _, events, times = chunk.flat()
+        columns = {"sequence_id": _repeat(chunk.sequence_ids, chunk.lengths)}
+        if data.time_kind != "order":
+            columns["time"] = _moments(times) if data.time_kind == "datetime" else pa.array(times)
+        yield pa.table({**columns, "event": names.take(pa.array(events))})
+
+
+def _label_tables(data: EventDataset) -> Iterator[pa.Table]:
+    names = pa.array(data.label_names, pa.large_string())
+    for chunk in data.chunks(CHUNK_SEQUENCES):
+        labels = chunk.label_rows.gather(chunk.labels)
+        ids = _repeat(chunk.sequence_ids, chunk.label_rows.lengths)
+        yield pa.table({"sequence_id": ids, "label": names.take(pa.array(labels))})
+
+
+def _repeat(ids: pa.Array, counts: Any) -> pa.Array:
+    return ids.take(pa.array(np.repeat(np.arange(len(ids)), counts)))
+
+
+def _moments(seconds: Any) -> pa.Array:
+    """Timestamps of seconds since 1970; float64 holds microseconds exactly up to the year 2242."""
+    return pa.array(np.round(seconds * 1e6).astype(np.int64)).cast(pa.timestamp("us", "UTC"))
+
+
+def _write_parquet(path: Path, tables: Iterator[pa.Table]) -> None:
+    first = next(tables)
+    with pyarrow.parquet.ParquetWriter(path, first.schema, compression="zstd") as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table)
+
+
+def _write_csv(path: Path, tables: Iterator[pa.Table]) -> None:
+    first = _as_text(next(tables))
+    with pyarrow.csv.CSVWriter(path, first.schema) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(_as_text(table))
+
+
+def _write_jsonl(path: Path, tables: Iterator[pa.Table]) -> None:
+    with path.open("wb") as file:
+        for table in tables:
+            frame = pl.from_arrow(_as_text(table))
+            assert isinstance(frame, pl.DataFrame)
+            frame.write_ndjson(file)
+
+
+def _as_text(table: pa.Table) -> pa.Table:
+    """The table with timestamps as ISO-8601 strings."""
+    if "time" not in table.column_names or not pa.types.is_timestamp(table["time"].type):
+        return table
+    moments = pc.replace_substring(table["time"].cast(pa.large_string()), " ", "T")
+    return table.set_column(table.column_names.index("time"), "time", moments)
+
+
+WRITERS: dict[str, Callable[[Path, Iterator[pa.Table]], None]] = {
+    "parquet": _write_parquet,
+    "csv": _write_csv,
+    "jsonl": _write_jsonl,
+}

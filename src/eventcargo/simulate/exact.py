@@ -1,0 +1,212 @@
+"""The regime `exact`: a Markov chain of events whose conditional probabilities are known in closed form.
+
+A sequence ends with chance `end` before each event, and at `length_max` at the latest; a label is its rule,
+flipped with chance `label_noise`. Given a prefix, the future depends on its length and last event alone,
+and a rule on the state of its automaton, so one backward pass over (length, last event, state) gives
+P(label | prefix) exactly. Methods that need a model can be tested with these probabilities instead.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.errors import ConfigError, DataError
+from eventcargo.simulate.automata import Automaton, at_least, before, boolean, right_after
+from eventcargo.simulate.background import draw_times
+from eventcargo.simulate.limits import check_count, check_share
+from eventcargo.simulate.rules import Conjunction, Rule, flip
+from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, event_names
+
+Ids = Sequence[int] | NDArray[np.integer]
+"""Numbers of event types, 0 to event_types - 1."""
+
+LEAST_TYPES = 10
+"""The rules use event types 0 to 9."""
+
+N_RULES = 6
+
+
+@dataclass(frozen=True)
+class ExactConfig:
+    """Settings of the regime `exact`."""
+
+    sequences: int = 4_000
+    """number of sequences"""
+    event_types: int = 12
+    """number of event types; the first ten stand in the rules, the others in none"""
+    labels: int = N_RULES
+    """number of labels: AND, OR, AND NOT, before, right after, at least twice, in this order"""
+    label_noise: float = 0.02
+    """share of labels flipped, from true to false and from false to true"""
+    length_min: int = 3
+    """fewest events of a sequence"""
+    length_max: int = 20
+    """most events of a sequence"""
+    end: float = 0.1
+    """chance that a sequence ends before the next event, once it has `length_min` events"""
+    concentration: float = 1.0
+    """evenness of the chain: small values make some next events far more likely than others"""
+
+    def __post_init__(self) -> None:
+        check_count(self, "sequences", 1)
+        check_count(self, "event_types", LEAST_TYPES)
+        check_count(self, "labels", 1)
+        if self.labels > N_RULES:
+            raise ConfigError(
+                f"labels={self.labels}: the regime exact has {N_RULES} rules; use 1 to {N_RULES}"
+            )
+        check_count(self, "length_min", 1)
+        check_count(self, "length_max", self.length_min)
+        check_share(self, "label_noise", 0.0, 0.5)
+        check_share(self, "end", 0.0, 1.0)
+        check_share(self, "concentration", 0.01, 1000.0)
+
+
+@dataclass(frozen=True)
+class ExactProcess:
+    """A process with known conditionals: chances of the first event, of the next one, and rules.
+
+    >>> process = ExactProcess.from_config(ExactConfig(), seed=1)
+    >>> process.next_event([]).shape, process.labels([3, 1]).shape
+    ((13,), (6,))
+    """
+
+    config: ExactConfig
+    first: NDArray[np.float64]  # (event types,)
+    following: NDArray[np.float64]  # (event types, event types): row is the last event
+    rules: tuple[Automaton, ...]
+
+    @classmethod
+    def from_config(cls, config: ExactConfig, seed: int = 0) -> "ExactProcess":
+        """A chain drawn at random, with the regime's rules."""
+        rng = np.random.default_rng(seed)
+        alpha = np.full(config.event_types, config.concentration)
+        names = event_names(config.event_types)
+        rules = tuple(_all_rules(names)[: config.labels])
+        return cls(config, rng.dirichlet(alpha), rng.dirichlet(alpha, config.event_types), rules)
+
+    def end_chance(self, length: int) -> float:
+        """Chance that a sequence of this length so far has ended."""
+        if length >= self.config.length_max:
+            return 1.0
+        return self.config.end if length >= self.config.length_min else 0.0
+
+    def next_event(self, ids: Ids) -> NDArray[np.float64]:
+        """P(next event | prefix): (event types + 1,), the last entry is the end of the sequence."""
+        return self.next_event_probabilities(ids)[-1]
+
+    def labels(self, ids: Ids) -> NDArray[np.float64]:
+        """P(label | prefix), where it is not known whether the sequence goes on: (labels,)."""
+        return self.label_posteriors(ids)[-1]
+
+    def labels_complete(self, ids: Ids) -> NDArray[np.float64]:
+        """P(label | whole sequence): (labels,)."""
+        checked = self._checked(ids)
+        return self._noisy(np.array([rule.accepts(checked) for rule in self.rules], np.float64))
+
+    def next_event_probabilities(self, ids: Ids) -> NDArray[np.float64]:
+        """`next_event` for every prefix, the empty one first: (length + 1, event types + 1)."""
+        checked = self._checked(ids)
+        chances = np.concatenate([self.first[None], self.following[checked]])
+        ends = np.array([self.end_chance(length) for length in range(len(chances))])[:, None]
+        return np.concatenate([(1 - ends) * chances, ends], axis=1)
+
+    def label_posteriors(self, ids: Ids) -> NDArray[np.float64]:
+        """`labels` for every prefix, the empty one first: (length + 1, labels)."""
+        checked = self._checked(ids)
+        last = np.concatenate([[len(self.first)], checked])
+        lengths = np.arange(len(last))
+        columns = [
+            values[lengths, last, rule.states(checked)]
+            for rule, values in zip(self.rules, self._values, strict=True)
+        ]
+        return self._noisy(np.stack(columns, axis=1))
+
+    @cached_property
+    def _values(self) -> list[NDArray[np.float64]]:
+        return [self._backward(rule) for rule in self.rules]
+
+    def _backward(self, rule: Automaton) -> NDArray[np.float64]:
+        """P(rule holds at the end | length, last event, state); last event `event_types` means none yet.
+
+        V[t, e, s] = end(t) accepting[s] + (1 - end(t)) sum over e' of P(e' | e) V[t + 1, e', steps[s, e']]
+        """
+        n_types, n_states = len(self.first), len(rule.accepting)
+        chances = np.concatenate([self.following, self.first[None]])  # (event types + 1, event types)
+        values = np.zeros((self.config.length_max + 1, n_types + 1, n_states))
+        values[-1] = rule.accepting
+        for length in range(self.config.length_max - 1, -1, -1):
+            after = values[length + 1][np.arange(n_types)[:, None], rule.steps.T]  # (event types, states)
+            end = self.end_chance(length)
+            values[length] = end * rule.accepting + (1 - end) * (chances @ after)
+        return values
+
+    def _noisy(self, chance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Chance of a label from the chance of its rule."""
+        return chance * (1 - 2 * self.config.label_noise) + self.config.label_noise
+
+    def _checked(self, ids: Ids) -> NDArray[np.int64]:
+        checked = np.asarray(ids, np.int64).reshape(-1)
+        if len(checked) > self.config.length_max:
+            raise DataError(f"{len(checked)} events; this process makes at most {self.config.length_max}")
+        wrong = checked[(checked < 0) | (checked >= len(self.first))]
+        if len(wrong):
+            raise DataError(f"event type {wrong[0]}: this process knows 0 to {len(self.first) - 1}")
+        return checked
+
+    def sample(self, sequences: int, seed: int = 0) -> Simulated:
+        """Sequences drawn from the process, with labels and truth."""
+        rng = np.random.default_rng(seed)
+        table, lengths = self._draw(rng, sequences)
+        holds = np.stack([_accepted(rule, table, lengths) for rule in self.rules], axis=1)
+        noise = self.config.label_noise
+        carried = flip(rng, holds, noise, noise)
+        events = table[np.arange(table.shape[1]) < lengths[:, None]].astype(np.int32)
+        columns = Columns(lengths, events, draw_times(rng, lengths), carried)
+        truth = [Cause(rule.signs, rule.text) for rule in self.rules]
+        return assemble("exact", self.config, seed, columns, truth)
+
+    def _draw(self, rng: np.random.Generator, sequences: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Events (sequences, length_max), of which each row counts up to its length."""
+        cumulative = np.cumsum(np.concatenate([self.following, self.first[None]]), axis=1)
+        last = np.full(sequences, len(self.first))
+        table = np.zeros((sequences, self.config.length_max), np.int64)
+        lengths = np.full(sequences, self.config.length_max, np.int64)
+        for length in range(self.config.length_max):
+            ended = rng.random(sequences) < self.end_chance(length)
+            lengths = np.where(ended & (lengths == self.config.length_max), length, lengths)
+            drawn = (rng.random(sequences)[:, None] > cumulative[last]).sum(1)
+            last = np.minimum(drawn, len(self.first) - 1)
+            table[:, length] = last
+        return table, lengths
+
+
+def simulate_exact(config: ExactConfig, seed: int = 0) -> Simulated:
+    """Sequences of the process that `ExactProcess.from_config(config, seed)` gives.
+
+    >>> simulate_exact(ExactConfig(sequences=10, labels=2)).rules
+    {'L000': 'E00000 & E00001', 'L001': 'E00002 | E00003'}
+    """
+    return ExactProcess.from_config(config, seed).sample(config.sequences, seed)
+
+
+def _all_rules(names: list[str]) -> list[Automaton]:
+    return [
+        boolean(Rule((Conjunction((0, 1)),)), names),
+        boolean(Rule((Conjunction((2,)), Conjunction((3,)))), names),
+        boolean(Rule((Conjunction((4,), (5,)),)), names),
+        before(6, 7, names),
+        right_after(8, 9, names),
+        at_least(0, 2, names),
+    ]
+
+
+def _accepted(rule: Automaton, table: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the rule holds in each row of a table of events."""
+    state = np.zeros(len(table), np.int64)
+    for position in range(table.shape[1]):
+        state = np.where(position < lengths, rule.steps[state, table[:, position]], state)
+    return rule.accepting[state]

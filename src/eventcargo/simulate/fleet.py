@@ -1,0 +1,257 @@
+"""The regime `fleet`: many event types, long sequences, Boolean rules on presence, long-tailed labels.
+
+The situation of the paper: trouble codes of vehicles. Labels are computed from the finished sequences, so
+that a rule that holds by accident counts; then noise is added.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.errors import ConfigError
+from eventcargo.simulate.background import Topics, draw_lengths, draw_times
+from eventcargo.simulate.limits import check_count, check_share
+from eventcargo.simulate.planting import Occurrences, attach, plant, planted_events, stray
+from eventcargo.simulate.rulebook import Rulebook, draw_sizes
+from eventcargo.simulate.rules import Presence, Rule, flip
+from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, event_names
+
+TOP_SHARE = 0.2
+"""The most common label is planted in at most this share of sequences."""
+
+PLANTED_SHARE = 0.35
+"""Plants fill at most this share of all events; supports are scaled down together until they fit."""
+
+LEAST_POSITIVES = 12
+"""Planted positives of each conjunction, at least, where the plants fit."""
+
+STRAY_SHARE = 0.2
+"""A cause occurs alone this often, in multiples of the positives of its rarest conjunction."""
+
+COMPANION_CHANCE, PRECURSOR_CHANCE = 0.8, 0.5
+LEAST_BACKGROUND = 5
+
+HUB_USES, HUB_SHARE = 18, 0.1
+"""A hub stands in at most so many rules (as in a real fleet), and in at most this share of all rules."""
+
+
+@dataclass(frozen=True)
+class FleetConfig:
+    """Settings of the regime `fleet`; the paper's size is 100,000 sequences, 29,100 types, 474 labels."""
+
+    sequences: int = 20_000
+    """number of sequences"""
+    event_types: int = 2_000
+    """number of event types; at most a quarter of them are causes, what is no cause or decoy is background"""
+    labels: int = 50
+    """number of labels"""
+    label_noise: float = 0.01
+    """share of true labels lost; as many false ones are added, on average"""
+    length_mean: float = 100.0
+    """mean number of events of a sequence"""
+    length_sd: float = 35.0
+    """standard deviation of the number of events"""
+    length_min: int = 20
+    """fewest events of a sequence"""
+    length_max: int = 192
+    """most events of a sequence"""
+    max_boundary: int = 27
+    """largest boundary; sizes are drawn from those of a real fleet and cut here"""
+    empty_share: float = 0.0
+    """share of labels without a cause, which occur at random"""
+    negated_share: float = 0.2
+    """share of negated literals among those that may be negated (never the first of a conjunction)"""
+    or_share: float = 0.25
+    """share of rules that are made an OR of two or three conjunctions, besides the large ones"""
+    hub_share: float = 0.6
+    """chance that a literal is an event type used by another rule (never the first of a conjunction)"""
+    near_miss: float = 0.4
+    """near misses for each literal, as a multiple of the conjunction's positives; 0 for none"""
+    companion_share: float = 0.3
+    """share of causes with a decoy that mostly follows closely and causes nothing"""
+    precursor_share: float = 0.2
+    """share of causes with an event type that often comes before and acts through the cause alone"""
+    rarest_support: int = 40
+    """planted positives of the rarest label"""
+    support_ratio: float = 100.0
+    """planted positives of the most common label, as a multiple of the rarest one's"""
+    topics: int = 20
+    """number of background topics"""
+    zipf: float = 1.0
+    """exponent of the background's Zipf distribution"""
+
+    def __post_init__(self) -> None:
+        for name, least in {"sequences": 1, "event_types": 8, "labels": 1, "max_boundary": 1}.items():
+            check_count(self, name, least)
+        for name, least in {"rarest_support": 1, "topics": 1, "length_min": 1}.items():
+            check_count(self, name, least)
+        check_count(self, "length_max", self.length_min)
+        check_share(self, "length_mean", self.length_min, self.length_max)
+        for name in ("label_noise", "empty_share", "or_share", "hub_share", "companion_share"):
+            check_share(self, name)
+        check_share(self, "precursor_share")
+        check_share(self, "negated_share", 0.0, 0.5)
+        check_share(self, "near_miss", 0.0, 10.0)
+        check_share(self, "length_sd", 0.0, 1e6)
+        check_share(self, "zipf", 0.0, 5.0)
+        check_share(self, "support_ratio", 1.0, 1e6)
+        if self.event_types // 4 < self.max_boundary:
+            raise ConfigError(
+                f"event_types={self.event_types:,} allows {self.event_types // 4:,} causes, fewer than "
+                f"max_boundary={self.max_boundary}; use at least {4 * self.max_boundary:,} event types"
+            )
+
+
+def simulate_fleet(config: FleetConfig, seed: int = 0) -> Simulated:
+    """A simulated fleet.
+
+    >>> config = FleetConfig(sequences=200, event_types=400, labels=5, max_boundary=4)
+    >>> fleet = simulate_fleet(config, seed=1)
+    >>> len(fleet.data), fleet.truth.labels
+    (200, ['L000', 'L001', 'L002', 'L003', 'L004'])
+    """
+    rng = np.random.default_rng(seed)
+    types = rng.permutation(config.event_types).astype(np.int32)
+    quarter = config.event_types // 4
+    rules = _draw_rules(rng, config, types[:quarter])
+    positives = _draw_positives(rng, config, rules)
+    partners = _draw_partners(rng, config, rules, types[quarter:])
+    rates = _stray_rates(rules, positives, partners)
+    planted = _plant(rng, config, rules, positives, partners, rates)
+    common = np.setdiff1d(types, np.array(list(rates), np.int32))
+    lengths, occurrences = _complete(rng, config, planted, common)
+    carried = _labels(rng, config, rules, positives, occurrences)
+    names = event_names(config.event_types)
+    empty = Cause({}, "at random")
+    return assemble(
+        "fleet",
+        config,
+        seed,
+        Columns(lengths, occurrences.events, draw_times(rng, lengths), carried),
+        [rule.cause(names) if rule.conjunctions else empty for rule in rules],
+    )
+
+
+def _draw_rules(rng: np.random.Generator, config: FleetConfig, causes: NDArray[np.int32]) -> list[Rule]:
+    sizes = draw_sizes(rng, config.labels, config.max_boundary)
+    is_empty = rng.permutation(config.labels) < round(config.empty_share * config.labels)
+    most_uses = max(2, min(HUB_USES, round(HUB_SHARE * config.labels)))
+    book = Rulebook(rng, causes, config.or_share, config.negated_share, config.hub_share, most_uses)
+    return [Rule(()) if empty else book.draw(int(size)) for size, empty in zip(sizes, is_empty, strict=True)]
+
+
+def _draw_positives(rng: np.random.Generator, config: FleetConfig, rules: list[Rule]) -> list[int]:
+    """How often each rule is planted: evenly spread on the logarithmic scale, in random order."""
+    top = min(config.rarest_support * config.support_ratio, TOP_SHARE * config.sequences)
+    low = min(config.rarest_support, top)
+    wanted = rng.permutation(np.geomspace(low, top, config.labels))
+    least = np.array([LEAST_POSITIVES * len(rule.conjunctions) for rule in rules])
+    wanted = np.minimum(np.maximum(wanted, least), config.sequences)
+    needed = sum(
+        planted_events(part, round(count / len(rule.conjunctions)), config.near_miss)
+        for rule, count in zip(rules, wanted, strict=True)
+        for part in rule.conjunctions
+    )
+    scale = min(1.0, PLANTED_SHARE * config.sequences * config.length_mean / max(needed, 1))
+    return [max(1, round(count * scale)) for count in wanted.tolist()]
+
+
+@dataclass(frozen=True)
+class Partners:
+    """For some causes, the decoy that follows them and the one that comes before: cause -> decoy."""
+
+    companions: dict[int, int]
+    precursors: dict[int, int]
+
+
+def _draw_partners(
+    rng: np.random.Generator, config: FleetConfig, rules: list[Rule], decoys: NDArray[np.int32]
+) -> Partners:
+    """Which causes have which decoy; every decoy has one cause, and half of `decoys` is always enough."""
+    causes = sorted({event for rule in rules for event in rule.signs})
+    free = iter(decoys.tolist())
+    return Partners(
+        {event: next(free) for event in causes if rng.random() < config.companion_share},
+        {event: next(free) for event in causes if rng.random() < config.precursor_share},
+    )
+
+
+def _stray_rates(rules: list[Rule], positives: list[int], partners: Partners) -> dict[int, float]:
+    """Expected number of lone occurrences of each cause and of each decoy."""
+    rates: dict[int, float] = {}
+    for rule, count in zip(rules, positives, strict=True):
+        for event in rule.signs:
+            rate = STRAY_SHARE * count / len(rule.conjunctions)
+            rates[event] = min(rate, rates.get(event, rate))
+    pairs = [*partners.companions.items(), *partners.precursors.items()]
+    return rates | {decoy: rates[cause] for cause, decoy in pairs}
+
+
+def _plant(
+    rng: np.random.Generator,
+    config: FleetConfig,
+    rules: list[Rule],
+    positives: list[int],
+    partners: Partners,
+    rates: dict[int, float],
+) -> Occurrences:
+    """All planted events, with the companions and precursors that come with them."""
+    rules_planted = [
+        plant(rng, rule, count, config.sequences, config.near_miss)
+        for rule, count in zip(rules, positives, strict=True)
+        if rule.conjunctions
+    ]
+    causes = Occurrences.join([stray(rng, rates, config.sequences), *rules_planted])
+    step = 1.0 / config.length_mean
+    after = attach(rng, causes, partners.companions, COMPANION_CHANCE, step)
+    before = attach(rng, causes, partners.precursors, PRECURSOR_CHANCE, -10 * step)
+    return Occurrences.join([causes, after, before])
+
+
+def _complete(
+    rng: np.random.Generator, config: FleetConfig, planted: Occurrences, common: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], Occurrences]:
+    """Lengths and all events in order: the plants, filled up with background to the length drawn."""
+    n = config.sequences
+    wanted = draw_lengths(rng, n, config.length_mean, config.length_sd, config.length_min, config.length_max)
+    missing = np.maximum(wanted - np.bincount(planted.sequences, minlength=n), LEAST_BACKGROUND)
+    sequences = np.repeat(np.arange(n, dtype=np.int32), missing)
+    topics = Topics(rng, common, config.topics, config.zipf)
+    filling = Occurrences(sequences, topics.draw(rng, n, sequences), rng.random(len(sequences)))
+    everything = _cut(rng, Occurrences.join([planted, filling]), n, config.length_max)
+    ordered = everything.take(np.argsort(everything.sequences + everything.places, kind="stable"))
+    return np.bincount(ordered.sequences, minlength=n), ordered
+
+
+def _cut(rng: np.random.Generator, occurrences: Occurrences, n: int, most: int) -> Occurrences:
+    """At most `most` events a sequence; which ones go is random."""
+    too_long = np.bincount(occurrences.sequences, minlength=n) > most
+    touched = rng.permutation(np.flatnonzero(too_long[occurrences.sequences]))
+    touched = touched[np.argsort(occurrences.sequences[touched], kind="stable")]
+    rows = occurrences.sequences[touched]
+    rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    kept = np.ones(len(occurrences), bool)
+    kept[touched[rank >= most]] = False
+    return occurrences.take(np.flatnonzero(kept))
+
+
+def _labels(
+    rng: np.random.Generator,
+    config: FleetConfig,
+    rules: list[Rule],
+    positives: list[int],
+    occurrences: Occurrences,
+) -> NDArray[np.bool_]:
+    """Which labels each sequence carries: the rules on what happened, empty ones at random, then noise."""
+    wanted = [event for rule in rules for event in rule.signs]
+    presence = Presence(occurrences.sequences, occurrences.events, config.sequences, wanted)
+    holds = np.zeros((config.sequences, len(rules)), bool)
+    for label, (rule, count) in enumerate(zip(rules, positives, strict=True)):
+        if rule.conjunctions:
+            holds[:, label] = presence.holds(rule)
+        else:
+            holds[rng.permutation(config.sequences)[:count], label] = True
+    support = holds.sum(0)
+    add = config.label_noise * support / np.maximum(config.sequences - support, 1)
+    return flip(rng, holds, config.label_noise, np.minimum(add, 1.0))

@@ -1,0 +1,34 @@
+"""Small data sets for all tests."""
+
+import pytest
+
+from eventcargo import EventDataset, EventSequence
+
+
+@pytest.fixture
+def tiny() -> EventDataset:
+    """Four sequences by hand: repeated events, two labels at once, no label, no event."""
+    return EventDataset.from_sequences(
+        [
+            EventSequence("car2", ("b", "a", "b"), (0.0, 1.0, 2.5), ("brake", "fuel")),
+            EventSequence("car1", ("a",), (5.0,), ()),
+            EventSequence("car3", (), (), ("brake",)),
+            EventSequence("car4", ("c", "a"), (1.0, 1.0), ("brake",)),
+        ]
+    )
+
+
+@pytest.fixture
+def hundred() -> EventDataset:
+    """A hundred sequences of one to five events; every third carries a label."""
+    return EventDataset.from_sequences(
+        [
+            EventSequence(
+                f"s{i:03}",
+                tuple(f"e{(i * j) % 7}" for j in range(1 + i % 5)),
+                tuple(float(j) for j in range(1 + i % 5)),
+                ("odd",) if i % 3 == 0 else (),
+            )
+            for i in range(100)
+        ]
+    )

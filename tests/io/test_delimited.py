@@ -1,0 +1,84 @@
+import gzip
+
+import pytest
+
+from eventcargo import DataError
+from eventcargo.io import delimited
+
+
+def _read(path, columns, delimiter=","):
+    return [row for batch in delimited.read(path, delimiter, columns) for row in batch.to_pylist()]
+
+
+def test_all_values_are_strings_and_empty_fields_stay_empty(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n01,\nNA,x\n")
+    assert _read(path, ["a", "b"]) == [{"a": "01", "b": ""}, {"a": "NA", "b": "x"}]
+
+
+def test_quoted_line_ends_commas_and_quotes_are_part_of_a_value(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'a,b\n"x\r\ny","1,""2"""\n')
+    assert _read(path, ["a", "b"]) == [{"a": "x\r\ny", "b": '1,"2"'}]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\xef\xbb\xbfa,b\n1,2\n")
+    assert delimited.read_header(path, ",") == ["a", "b"]
+    assert _read(path, ["a"]) == [{"a": "1"}]
+
+
+def test_a_gzipped_file_is_unpacked(tmp_path):
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    assert delimited.read_header(path, ",") == ["a", "b"]
+    assert _read(path, ["b"]) == [{"b": "2"}]
+
+
+def test_a_file_that_is_not_gzip_is_refused(tmp_path):
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(DataError, match=r"a\.csv\.gz is damaged"):
+        delimited.read_header(path, ",")
+
+
+def test_a_cut_gzip_file_is_refused(tmp_path):
+    path = tmp_path / "a.csv.gz"
+    whole = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(20_000)))
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=r"a\.csv\.gz"):
+        _read(path, ["a"])
+
+
+def test_an_empty_file_is_refused(tmp_path):
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(DataError, match=r"a\.csv is empty"):
+        delimited.read_header(tmp_path / "a.csv", ",")
+
+
+def test_a_row_with_too_few_fields_is_refused_with_its_row(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('a,b,c\n1,"x\ny",3\n\n1,2\n')
+    with pytest.raises(DataError, match=r"a\.csv, row 2: 2 fields, but the first line names 3 columns"):
+        _read(path, ["a"])
+
+
+def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,b\n1,2\n3,caf\xe9\n")
+    with pytest.raises(DataError, match=r"a\.csv, line 3: byte 0xe9 is not UTF-8"):
+        _read(path, ["a", "b"])
+
+
+def test_a_header_that_is_not_utf8_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,\xff\n1,2\n")
+    with pytest.raises(DataError, match=r"a\.csv, line 1: byte 0xff"):
+        delimited.read_header(path, ",")
+
+
+def test_tabs_separate_where_asked_for(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("a\tb\n1,5\t2\n")
+    assert _read(path, ["a", "b"], "\t") == [{"a": "1,5", "b": "2"}]

@@ -1,0 +1,406 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from eventcargo import ConfigError, DataError, EventDataset, EventSequence
+from eventcargo.events import FORMAT, Ragged
+
+
+def _ids(data: EventDataset) -> list[str]:
+    return [sequence.id for sequence in data]
+
+
+def test_names_and_sequences_are_sorted(tiny: EventDataset) -> None:
+    assert _ids(tiny) == ["car1", "car2", "car3", "car4"]
+    assert (tiny.event_names, tiny.label_names) == (("a", "b", "c"), ("brake", "fuel"))
+
+
+def test_order_of_the_input_changes_nothing(tiny: EventDataset) -> None:
+    again = EventDataset.from_sequences(list(tiny)[::-1])
+    assert list(again) == list(tiny)
+
+
+def test_sequence_by_id_has_its_names(tiny: EventDataset) -> None:
+    expected = EventSequence("car2", ("b", "a", "b"), (0.0, 1.0, 2.5), ("brake", "fuel"))
+    assert tiny["car2"] == expected
+
+
+def test_negative_position_counts_from_the_end(tiny: EventDataset) -> None:
+    assert tiny[-1].id == "car4"
+
+
+@pytest.mark.parametrize("position", [4, -5])
+def test_position_outside_is_an_index_error_with_its_value(tiny: EventDataset, position: int) -> None:
+    with pytest.raises(IndexError, match=f"position {position} of 4"):
+        tiny[position]
+
+
+def test_unknown_id_is_a_key_error_with_its_name(tiny: EventDataset) -> None:
+    with pytest.raises(KeyError, match="no sequence 'car9' among 4"):
+        tiny["car9"]
+
+
+def test_label_given_twice_counts_once() -> None:
+    data = EventDataset.from_sequences([EventSequence("s", ("a",), (0.0,), ("l", "l"))])
+    assert data["s"].labels == ("l",)
+
+
+def test_unequal_events_and_times_are_refused_with_both_counts() -> None:
+    sequences = [EventSequence("s", ("a", "b"), (0.0,), ()), EventSequence("t", ("a",), (0.0, 1.0), ())]
+    with pytest.raises(DataError, match="'s' has 2 events but 1 times"):
+        EventDataset.from_sequences(sequences)
+
+
+def test_repeated_id_is_refused_by_name() -> None:
+    with pytest.raises(DataError, match="'s' stands twice"):
+        EventDataset.from_sequences([EventSequence("s", (), (), ())] * 2)
+
+
+def test_lengths_and_number_of_events(tiny: EventDataset) -> None:
+    assert tiny.lengths.tolist() == [1, 3, 0, 2]
+    assert tiny.n_events == 6
+
+
+def test_support_counts_sequences(tiny: EventDataset) -> None:
+    assert tiny.support.tolist() == [3, 1]
+
+
+def test_support_is_that_of_the_selection(tiny: EventDataset) -> None:
+    assert tiny.select(["car1", "car4"]).support.tolist() == [1, 0]
+
+
+def test_select_by_ids_keeps_the_order_asked_for(tiny: EventDataset) -> None:
+    assert _ids(tiny.select(["car4", "car1"])) == ["car4", "car1"]
+
+
+def test_select_by_mask(tiny: EventDataset) -> None:
+    assert _ids(tiny.select(np.array([True, False, False, True]))) == ["car1", "car4"]
+
+
+def test_select_by_positions_counts_negative_ones_from_the_end(tiny: EventDataset) -> None:
+    assert _ids(tiny.select([-1, 0])) == ["car4", "car1"]
+
+
+def test_select_of_a_selection_is_relative_to_it(tiny: EventDataset) -> None:
+    assert list(tiny.select([3, 1]).select([1])) == [tiny["car2"]]
+
+
+def test_select_of_nothing_is_empty(tiny: EventDataset) -> None:
+    assert len(tiny.select([])) == 0
+
+
+@pytest.mark.parametrize("position", [4, -5])
+def test_select_outside_is_refused_with_the_position(tiny: EventDataset, position: int) -> None:
+    with pytest.raises(ConfigError, match=f"position {position} of 4"):
+        tiny.select([0, position])
+
+
+@pytest.mark.parametrize("size", [0, 3])
+def test_mask_of_another_length_is_refused_with_its_shape(tiny: EventDataset, size: int) -> None:
+    with pytest.raises(ConfigError, match=rf"\({size},\) values for 4"):
+        tiny.select(np.zeros(size, bool))
+
+
+def test_unknown_ids_are_refused_with_count_and_first_name(tiny: EventDataset) -> None:
+    with pytest.raises(DataError, match=r"2 of 3 sequence ids .* the first: 'x'"):
+        tiny.select(["car1", "x", "y"])
+
+
+def test_select_does_not_copy_the_columns(tiny: EventDataset) -> None:
+    part = tiny.select([3, 1])
+    for name in ("events", "times", "labels"):
+        assert np.shares_memory(getattr(part, name), getattr(tiny, name))
+
+
+def test_slice_selects_by_position(tiny: EventDataset) -> None:
+    assert _ids(tiny[::-2]) == ["car4", "car2"]
+
+
+@pytest.mark.parametrize("name", ["events", "times", "labels", "support"])
+def test_columns_cannot_be_written(tiny: EventDataset, name: str) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(tiny, name)[0] = 1
+
+
+def test_flat_of_consecutive_sequences_is_a_view(tiny: EventDataset) -> None:
+    assert np.shares_memory(tiny[1:3].flat()[1], tiny.events)
+
+
+def test_flat_of_a_reordered_selection_is_in_its_order(tiny: EventDataset) -> None:
+    offsets, events, times = tiny.select(["car4", "car3", "car2"]).flat()
+    assert offsets.tolist() == [0, 2, 2, 5]
+    assert events.tolist() == [2, 0, 1, 0, 1]
+    assert times.tolist() == [1.0, 1.0, 0.0, 1.0, 2.5]
+
+
+def test_gather_of_overlapping_rows_repeats_them() -> None:
+    rows = Ragged(np.array([1, 0]), np.array([3, 2]))
+    assert rows.gather(np.array([10, 11, 12])).tolist() == [11, 12, 10, 11]
+
+
+def test_presence_counts_a_repeated_event_once(tiny: EventDataset) -> None:
+    assert tiny.presence().toarray().tolist() == [[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 0, 1]]
+
+
+def test_presence_of_a_selection_has_its_rows(tiny: EventDataset) -> None:
+    assert tiny.select([3, 1]).presence().toarray().tolist() == [[1, 0, 1], [1, 1, 0]]
+
+
+def test_presence_leaves_the_order_of_events_alone(tiny: EventDataset) -> None:
+    tiny.presence()
+    assert tiny.events.tolist() == [0, 1, 0, 1, 2, 0]
+
+
+def test_label_matrix_by_hand(tiny: EventDataset) -> None:
+    assert tiny.label_matrix().toarray().tolist() == [[0, 0], [1, 1], [1, 0], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("fractions", "sizes"),
+    [((0.8,), [80, 20]), ((0.6, 0.2), [60, 20, 20]), ((0.5, 0.5), [50, 50]), ((1.0,), [100])],
+)
+def test_split_has_the_sizes_asked_for(
+    hundred: EventDataset, fractions: tuple[float, ...], sizes: list[int]
+) -> None:
+    assert [len(part) for part in hundred.split(*fractions)] == sizes
+
+
+def test_split_always_leaves_a_last_part_for_the_rest(tiny: EventDataset) -> None:
+    assert [len(part) for part in tiny.split(0.99)] == [4, 0]
+
+
+def test_parts_are_disjoint_and_cover_all(hundred: EventDataset) -> None:
+    assert sorted(name for part in hundred.split(0.5, 0.3) for name in _ids(part)) == _ids(hundred)
+
+
+def test_split_is_the_same_for_the_same_seed(hundred: EventDataset) -> None:
+    assert _ids(hundred.split(0.5, seed=3)[0]) == _ids(hundred.split(0.5, seed=3)[0])
+
+
+def test_split_is_another_for_another_seed(hundred: EventDataset) -> None:
+    assert _ids(hundred.split(0.5, seed=3)[0]) != _ids(hundred.split(0.5, seed=4)[0])
+
+
+@pytest.mark.parametrize("fractions", [(), (0.0,), (-0.1,), (0.7, 0.4), (float("nan"),)])
+def test_impossible_fractions_are_refused(hundred: EventDataset, fractions: tuple[float, ...]) -> None:
+    with pytest.raises(ConfigError, match="fractions="):
+        hundred.split(*fractions)
+
+
+def test_split_by_id_gives_the_named_and_the_rest(tiny: EventDataset) -> None:
+    inside, outside = tiny.split_by_id(["car3", "car1"])
+    assert (_ids(inside), _ids(outside)) == (["car1", "car3"], ["car2", "car4"])
+
+
+def test_folds_are_disjoint_and_cover_all(hundred: EventDataset) -> None:
+    assert sorted(name for _, fold in hundred.folds(6) for name in _ids(fold)) == _ids(hundred)
+
+
+def test_rest_and_fold_make_up_the_data(hundred: EventDataset) -> None:
+    for rest, fold in hundred.folds(6):
+        assert sorted(_ids(rest) + _ids(fold)) == _ids(hundred)
+
+
+def test_folds_differ_in_size_by_one_at_most(hundred: EventDataset) -> None:
+    assert sorted(len(fold) for _, fold in hundred.folds(6)) == [16, 16, 17, 17, 17, 17]
+
+
+def test_folds_are_the_same_for_the_same_seed(hundred: EventDataset) -> None:
+    first, second = ([_ids(fold) for _, fold in hundred.folds(3, seed=1)] for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("k", [1, 5])
+def test_impossible_number_of_folds_is_refused_with_its_value(tiny: EventDataset, k: int) -> None:
+    with pytest.raises(ConfigError, match=f"k={k} folds of 4"):
+        tiny.folds(k)
+
+
+def test_as_many_folds_as_sequences_are_allowed(tiny: EventDataset) -> None:
+    assert [len(fold) for _, fold in tiny.folds(4)] == [1, 1, 1, 1]
+
+
+def test_chunks_follow_each_other(tiny: EventDataset) -> None:
+    assert [_ids(chunk) for chunk in tiny.chunks(3)] == [["car1", "car2", "car3"], ["car4"]]
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_chunk_size_below_one_is_refused_with_its_value(tiny: EventDataset, size: int) -> None:
+    with pytest.raises(ConfigError, match=f"size={size}"):
+        tiny.chunks(size)
+
+
+def test_repr_gives_counts_and_ranges(tiny: EventDataset) -> None:
+    text = repr(tiny)
+    assert "4 sequences, 6 events of 3 types, 2 labels" in text
+    assert "0 to 3, median 1" in text
+    assert "1.00 on average, 1 sequences without" in text
+    assert "numbers, 0 to 5" in text
+
+
+def test_repr_gives_dates_as_days() -> None:
+    times = (0.0, 86_400.0 * 365)
+    data = EventDataset.from_sequences([EventSequence("s", ("a", "b"), times, ())], time_kind="datetime")
+    assert "1970-01-01 to 1971-01-01" in repr(data)
+
+
+def test_repr_of_times_that_are_an_order_says_so() -> None:
+    data = EventDataset.from_sequences([EventSequence("s", ("a",), (0.0,), ())], time_kind="order")
+    assert "the order of rows" in repr(data)
+
+
+def test_empty_dataset_can_be_used() -> None:
+    data = EventDataset.from_sequences([])
+    assert (len(data), data.n_events, list(data), data.presence().shape) == (0, 0, [], (0, 0))
+    assert "0 sequences" in repr(data)
+    assert [len(part) for part in data.split(0.5)] == [0, 0]
+
+
+def test_empty_dataset_can_be_saved_and_loaded(tmp_path: Path) -> None:
+    EventDataset.from_sequences([]).save(tmp_path / "d")
+    assert len(EventDataset.load(tmp_path / "d")) == 0
+
+
+def test_loaded_dataset_equals_the_saved_one(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    loaded = EventDataset.load(tmp_path / "d")
+    assert list(loaded) == list(tiny)
+    assert loaded.time_kind == tiny.time_kind
+
+
+def test_saved_selection_holds_only_its_sequences(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.select(["car4", "car2"]).save(tmp_path / "d")
+    loaded = EventDataset.load(tmp_path / "d")
+    assert list(loaded) == [tiny["car4"], tiny["car2"]]
+    assert len(loaded.events) == 5
+
+
+def test_loaded_columns_are_mapped_into_memory(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    loaded = EventDataset.load(tmp_path / "d")
+    for column in (loaded.events, loaded.times, loaded.labels):
+        assert isinstance(column.base, np.memmap)
+
+
+def test_save_refuses_a_filled_folder_by_name(tiny: EventDataset, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(DataError, match=f"{tmp_path.name} exists already"):
+        tiny.save(tmp_path)
+
+
+def test_folder_without_header_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"it has no dataset\.json; use read_events"):
+        EventDataset.load(tmp_path)
+
+
+COLUMN_FILES = ["offsets.npy", "events.npy", "times.npy", "label_offsets.npy", "labels.npy"]
+
+
+@pytest.mark.parametrize("name", [*COLUMN_FILES, "sequence_ids.arrow"])
+def test_missing_file_is_refused_by_name(tiny: EventDataset, tmp_path: Path, name: str) -> None:
+    tiny.save(tmp_path / "d")
+    (tmp_path / "d" / name).unlink()
+    with pytest.raises(DataError, match=f"damaged: .*{name}"):
+        EventDataset.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize("name", [*COLUMN_FILES, "sequence_ids.arrow"])
+@pytest.mark.parametrize("kept", [0, 40, -4])
+def test_truncated_file_is_refused(tiny: EventDataset, tmp_path: Path, name: str, kept: int) -> None:
+    tiny.save(tmp_path / "d")
+    path = tmp_path / "d" / name
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(DataError, match="d is damaged"):
+        EventDataset.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize("name", COLUMN_FILES)
+def test_column_of_another_size_is_refused_by_name(tiny: EventDataset, tmp_path: Path, name: str) -> None:
+    tiny.save(tmp_path / "d")
+    path = tmp_path / "d" / name
+    column = np.load(path)
+    np.save(path, np.concatenate([column[:1], column]))
+    with pytest.raises(DataError, match=rf"{name} has shape \({len(column) + 1},\)"):
+        EventDataset.load(tmp_path / "d")
+
+
+def test_column_of_another_kind_is_refused_by_name(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    np.save(tmp_path / "d" / "events.npy", np.zeros(6))
+    with pytest.raises(DataError, match=r"events\.npy holds float64, expected int32"):
+        EventDataset.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize("offsets", [[0, 4, 1, 4, 6], [1, 1, 4, 4, 6], [0, 1, 4, 4, 5]])
+def test_offsets_that_do_not_rise_to_the_end_are_refused(
+    tiny: EventDataset, tmp_path: Path, offsets: list[int]
+) -> None:
+    tiny.save(tmp_path / "d")
+    np.save(tmp_path / "d" / "offsets.npy", np.array(offsets))
+    with pytest.raises(DataError, match=r"offsets\.npy does not rise from 0 to 6"):
+        EventDataset.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize("offsets", [[0, 0, 3, 2, 4], [1, 1, 2, 3, 4]])
+def test_label_offsets_that_do_not_rise_are_refused(
+    tiny: EventDataset, tmp_path: Path, offsets: list[int]
+) -> None:
+    tiny.save(tmp_path / "d")
+    np.save(tmp_path / "d" / "label_offsets.npy", np.array(offsets))
+    with pytest.raises(DataError, match=r"label_offsets\.npy does not rise from 0 to 4"):
+        EventDataset.load(tmp_path / "d")
+
+
+def test_pickled_column_is_refused(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    np.save(tmp_path / "d" / "events.npy", np.array([{}], object), allow_pickle=True)
+    with pytest.raises(DataError, match="d is damaged"):
+        EventDataset.load(tmp_path / "d")
+
+
+def _write_ids(path: Path, table: pa.Table) -> None:
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def test_ids_of_another_number_are_refused_with_both(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    _write_ids(tmp_path / "d" / "sequence_ids.arrow", pa.table({"sequence_id": ["x"]}))
+    with pytest.raises(DataError, match="1 sequence ids for 4 sequences"):
+        EventDataset.load(tmp_path / "d")
+
+
+def test_ids_without_their_column_are_refused(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    _write_ids(tmp_path / "d" / "sequence_ids.arrow", pa.table({"other": ["x"]}))
+    with pytest.raises(DataError, match=r"damaged: .*sequence_id"):
+        EventDataset.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "was not written by eventcargo"),
+        ('{"format": "other"}', "was not written by eventcargo"),
+        (json.dumps({"format": FORMAT, "version": 99}), "format version 99, this release reads 1"),
+        (json.dumps({"format": FORMAT, "version": 1}), "it lacks .*'event_names'"),
+    ],
+)
+def test_foreign_header_is_refused_with_the_reason(
+    tiny: EventDataset, tmp_path: Path, header: str, message: str
+) -> None:
+    tiny.save(tmp_path / "d")
+    (tmp_path / "d" / "dataset.json").write_text(header)
+    with pytest.raises(DataError, match=message):
+        EventDataset.load(tmp_path / "d")
+
+
+def test_hostile_names_survive_save_and_load(tmp_path: Path) -> None:
+    name = 'é"\n,\t\U0001f697'
+    data = EventDataset.from_sequences([EventSequence(name, (name, ""), (0.0, 1.0), (name,))])
+    data.save(tmp_path / "d")
+    assert EventDataset.load(tmp_path / "d")[name] == data[0]

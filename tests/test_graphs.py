@@ -1,0 +1,95 @@
+import polars as pl
+import pytest
+
+from eventcargo import DataError, LabelGraph
+from eventcargo.graphs import EDGE_SCHEMA
+
+
+def _edges(**columns: list[object]) -> pl.DataFrame:
+    return pl.DataFrame(columns)
+
+
+def test_boundary_has_the_strongest_event_first() -> None:
+    edges = _edges(label=["l"] * 3, event=["weak", "strong", "middle"], strength=[0.1, 0.9, 0.5])
+    assert LabelGraph.from_edges(edges).boundary("l") == ["strong", "middle", "weak"]
+
+
+def test_equal_strengths_are_ordered_by_name() -> None:
+    edges = _edges(label=["l"] * 3, event=["c", "a", "b"], strength=[0.5, 0.5, 0.5])
+    assert LabelGraph.from_edges(edges).boundary("l") == ["a", "b", "c"]
+
+
+def test_edge_of_unknown_strength_comes_last() -> None:
+    edges = _edges(label=["l"] * 2, event=["a", "b"], strength=[None, 0.1])
+    assert LabelGraph.from_edges(edges).boundary("l") == ["b", "a"]
+
+
+def test_order_of_rows_changes_nothing() -> None:
+    edges = _edges(label=["m", "l", "l"], event=["a", "b", "a"], strength=[0.1, 0.2, None])
+    assert LabelGraph.from_edges(edges).edges.equals(LabelGraph.from_edges(edges.reverse()).edges)
+
+
+def test_columns_that_are_not_given_are_null() -> None:
+    edges = LabelGraph.from_edges(_edges(label=["l"], event=["a"])).edges
+    assert dict(edges.schema) == EDGE_SCHEMA
+    assert edges["p_value"].to_list() == [None]
+
+
+@pytest.mark.parametrize("column", ["label", "event"])
+def test_missing_column_is_refused_by_name(column: str) -> None:
+    with pytest.raises(DataError, match=f"needs the column '{column}'"):
+        LabelGraph.from_edges(_edges(label=["l"], event=["a"]).drop(column))
+
+
+@pytest.mark.parametrize("column", ["label", "event"])
+def test_null_is_refused_with_its_count(column: str) -> None:
+    edges = _edges(label=["l", "l"], event=["a", "b"]).with_columns(pl.lit(None, pl.String).alias(column))
+    with pytest.raises(DataError, match=f"2 edges have no {column}"):
+        LabelGraph.from_edges(edges)
+
+
+def test_repeated_edge_is_refused_by_name() -> None:
+    with pytest.raises(DataError, match="2 rows repeat an edge, the first: 'l' <- 'a'"):
+        LabelGraph.from_edges(_edges(label=["l", "l", "l"], event=["a", "b", "a"]))
+
+
+def test_same_event_in_two_boundaries_is_no_repetition() -> None:
+    graph = LabelGraph.from_boundaries({"l": ["a"], "m": ["a"]})
+    assert graph.boundaries == {"l": ["a"], "m": ["a"]}
+
+
+def test_empty_boundary_is_part_of_the_graph() -> None:
+    graph = LabelGraph.from_boundaries({"m": [], "l": ["a"]})
+    assert graph.labels == ["l", "m"]
+    assert graph.boundary("m") == []
+
+
+def test_graph_without_any_label_is_allowed() -> None:
+    graph = LabelGraph.from_boundaries({})
+    assert (len(graph), graph.labels) == (0, [])
+
+
+def test_support_is_read_from_the_edges() -> None:
+    edges = _edges(label=["l", "l"], event=["a", "b"], support=[7, None])
+    assert LabelGraph.from_edges(edges).support == {"l": 7}
+
+
+def test_given_support_goes_before_that_of_the_edges() -> None:
+    edges = _edges(label=["l"], event=["a"], support=[7])
+    assert LabelGraph.from_edges(edges, {"l": 8, "m": 1}).support == {"l": 8, "m": 1}
+
+
+def test_two_supports_of_a_label_are_refused_with_both() -> None:
+    edges = _edges(label=["l", "l"], event=["a", "b"], support=[7, 9])
+    with pytest.raises(DataError, match="'l' has edges of support 7 and 9"):
+        LabelGraph.from_edges(edges)
+
+
+def test_unknown_label_is_refused_by_name() -> None:
+    with pytest.raises(KeyError, match="no label 'x' among 1"):
+        LabelGraph.from_boundaries({"l": []}).boundary("x")
+
+
+def test_repr_counts_edges_labels_and_filled_boundaries() -> None:
+    graph = LabelGraph.from_boundaries({"l": ["a", "b"], "m": []})
+    assert repr(graph) == "LabelGraph: 2 edges into 2 labels, 1 with a boundary"
