@@ -13,7 +13,11 @@ from typing import Any
 def provenance(seed: int | list[int]) -> dict[str, Any]:
     """Commit, machine and time, to stand beside a result."""
     commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent, check=False
+        ["git", "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+        check=False,
     ).stdout.strip()
     return {
         "seed": seed,

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence
-from eventcargo.events import FORMAT, Ragged
+from eventcargo.events import FORMAT, Ragged, _binary_rows
 
 
 def _ids(data: EventDataset) -> list[str]:
@@ -44,8 +44,9 @@ def test_unknown_id_is_a_key_error_with_its_name(tiny: EventDataset) -> None:
 
 
 def test_label_given_twice_counts_once() -> None:
-    data = EventDataset.from_sequences([EventSequence("s", ("a",), (0.0,), ("l", "l"))])
-    assert data["s"].labels == ("l",)
+    first, second = EventSequence("s", (), (), ("m", "l", "m")), EventSequence("t", (), (), ("m",))
+    data = EventDataset.from_sequences([first, second])
+    assert (data["s"].labels, data["t"].labels) == (("l", "m"), ("m",))
 
 
 def test_unequal_events_and_times_are_refused_with_both_counts() -> None:
@@ -152,6 +153,13 @@ def test_presence_of_a_selection_has_its_rows(tiny: EventDataset) -> None:
 def test_presence_leaves_the_order_of_events_alone(tiny: EventDataset) -> None:
     tiny.presence()
     assert tiny.events.tolist() == [0, 1, 0, 1, 2, 0]
+
+
+def test_matrix_never_sorts_the_columns_it_was_given() -> None:
+    # Offsets of 32 bits are those with which scipy would take the columns without a copy of its own.
+    columns = np.array([2, 0], np.int32)
+    _binary_rows(np.array([0, 2], np.int32), columns, 3)
+    assert columns.tolist() == [2, 0]
 
 
 def test_label_matrix_by_hand(tiny: EventDataset) -> None:

@@ -35,6 +35,7 @@ COLUMNS: dict[str, np.dtype[Any]] = {
     "label_offsets": np.dtype(np.int64),
     "labels": np.dtype(np.int32),
 }
+"""The files of a saved data set and what they hold."""
 
 
 @dataclass(frozen=True)
@@ -383,8 +384,10 @@ def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
 def _binary_rows(offsets: NDArray[np.int64], columns: NDArray[np.int32], width: int) -> sp.csr_array:
     """A 0/1 matrix from ragged column numbers; repeated ones count once."""
     ones = np.ones(len(columns), np.int32)
+    narrow = np.int32 if len(columns) < np.iinfo(np.int32).max else np.int64
     # A copy, because the matrix sorts its columns in place and the data set's own must not change.
-    matrix = sp.csr_array((ones, columns.astype(np.int64), offsets), shape=(len(offsets) - 1, width))
+    indices, starts = columns.astype(narrow), offsets.astype(narrow)
+    matrix = sp.csr_array((ones, indices, starts), shape=(len(offsets) - 1, width))
     matrix.sum_duplicates()
     matrix.data[:] = 1
     return matrix

@@ -65,12 +65,11 @@ class Vocabulary:
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Names of ids; special ones in square brackets."""
-        names = SPECIAL + self.event_names
         chosen = list(ids)
-        outside = [i for i in chosen if not 0 <= i < len(names)]
+        outside = [i for i in chosen if not 0 <= i < len(self)]
         if outside:
-            raise DataError(f"id {outside[0]} is not in the vocabulary; use 0 to {len(names) - 1}")
-        return [names[i] for i in chosen]
+            raise DataError(f"id {outside[0]} is not in the vocabulary; use 0 to {len(self) - 1}")
+        return [SPECIAL[i] if i < len(SPECIAL) else self.event_names[i - len(SPECIAL)] for i in chosen]
 
     def lookup(self, event_names: Sequence[str]) -> NDArray[np.int64]:
         """Table from a data set's event numbers to ids: `lookup(data.event_names)[data.events]`."""

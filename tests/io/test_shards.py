@@ -41,7 +41,7 @@ def test_an_empty_folder_is_refused(tmp_path):
 
 
 def test_a_pattern_without_match_is_refused(tmp_path):
-    with pytest.raises(DataError, match="no file matches .*nothing"):
+    with pytest.raises(DataError, match=r"no file matches .*nothing"):
         find_shards(f"{tmp_path}/nothing*.csv")
 
 

@@ -67,3 +67,8 @@ def causes_of(simulated: Simulated, label: str) -> tuple[str, ...]:
 
 def test_signs_are_unknown(simulated: Simulated) -> None:
     assert set(simulated.truth.edges["sign"]) == {0}
+
+
+def test_a_cause_may_stand_anywhere(simulated: Simulated) -> None:
+    a, _ = causes_of(simulated, "L000")
+    assert {sequence.events.index(a) for sequence in simulated.data} >= set(range(30))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from eventcargo.errors import ConfigError
-from eventcargo.simulate import REGIMES, Simulated, knob_help, simulate
+from eventcargo.knobs import knob_help
+from eventcargo.simulate import REGIMES, Simulated, simulate
 
 SMALL = {"fleet": {"event_types": 400, "labels": 10, "max_boundary": 6}}
 
@@ -86,3 +87,8 @@ def test_an_unknown_knob_is_refused_with_the_known_ones() -> None:
 
 def test_what_is_not_given_has_its_default() -> None:
     assert len(simulate("short").data) == 4_000
+
+
+@pytest.mark.parametrize("regime", REGIMES)
+def test_there_are_as_many_sequences_as_asked_for(regime: str) -> None:
+    assert len(make(regime).data) == 120

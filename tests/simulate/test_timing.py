@@ -79,6 +79,7 @@ def test_order_and_number_of_events_between_say_nothing(
         steps = distances(simulated, label)
         seen = np.stack([steps == step for step in (-3, -2, -1, 1, 2, 3)], axis=1)
         assert seen.any(1).all()
+        assert seen.any(0).all()
         assert p_values(seen, labels[:, [column]]).min() > 0.05 / 24
 
 
@@ -93,3 +94,7 @@ def test_a_setting_is_refused_beyond_its_edge_and_allowed_on_it(
     with pytest.raises(ConfigError, match=f"{knob}={refused}"):
         TimingConfig(**{knob: refused})
     simulate_timing(TimingConfig(sequences=20, **{knob: allowed}))
+
+
+def test_lengths_are_as_asked_for(simulated: Simulated) -> None:
+    assert (simulated.data.lengths.min(), simulated.data.lengths.max()) == (20, 40)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Rows = NDArray[np.int32]
 """Sorted numbers of the sequences in which a target (a label or an event type) is present."""
 
-BLOCK_CELLS = 1 << 20
+BLOCK_CELLS = 1 << 18
 """Cells of dense tables held at once for one target; bounds memory and keeps the work in cache."""
 
 FEW_CANDIDATES = 64

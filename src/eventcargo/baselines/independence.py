@@ -9,12 +9,13 @@ strata hold at least `min_rows_per_dof` sequences for each degree of freedom; ot
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import gammaincc
+from scipy.special import gammaincc, gammainccinv
 
 from eventcargo.baselines.contingency import Contingency, Rows, Tables
 from eventcargo.errors import ConfigError
@@ -37,20 +38,39 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Tests:
-    """Results for candidates: the dependence `g2` and its `p_value` (1 where no test could be made)."""
+class Dependence:
+    """How candidates depend on a target: `g2` and its degrees of freedom, 0 where no test can be made."""
 
     candidates: NDArray[np.int64]
     g2: NDArray[np.float64]
-    p_value: NDArray[np.float64]
+    dof: NDArray[np.int64]
+
+    @cached_property
+    def p_value(self) -> NDArray[np.float64]:
+        """p of every candidate; 1 where no test can be made."""
+        p_value = np.ones_like(self.g2)
+        tested = self.dof > 0
+        p_value[tested] = gammaincc(self.dof[tested] / 2.0, self.g2[tested] / 2.0)
+        return p_value
+
+    def holds(self, alpha: float) -> NDArray[np.bool_]:
+        """Which candidates have p <= alpha; decided by critical values, which is much faster than p."""
+        critical = _critical_values(alpha, int(self.dof.max(initial=0)))
+        return self.g2 >= critical[self.dof]
 
     def strongest(self, alpha: float, exclude: Sequence[int] = ()) -> int | None:
         """The candidate with the largest G2 among those with p <= alpha; the first of equals."""
-        allowed = self.p_value <= alpha
-        allowed &= ~np.isin(self.candidates, exclude)
+        allowed = self.holds(alpha) & ~np.isin(self.candidates, exclude)
         if not allowed.any():
             return None
         return int(self.candidates[np.argmax(np.where(allowed, self.g2, -1.0))])
+
+
+@lru_cache(maxsize=64)
+def _critical_values(alpha: float, largest: int) -> NDArray[np.float64]:
+    """The G2 at which p = alpha, for 0 to `largest` degrees of freedom; none is enough for 0."""
+    dof = np.arange(1, largest + 1)
+    return np.concatenate([[np.inf], 2.0 * gammainccinv(dof / 2.0, alpha)])
 
 
 class IndependenceTest:
@@ -78,13 +98,13 @@ class IndependenceTest:
 
     def __call__(
         self, target: Target, condition: Sequence[int] = (), candidates: NDArray[np.int64] | None = None
-    ) -> Tests:
+    ) -> Dependence:
         """Test the target against the candidates (default: all event types) given the condition set."""
         blocks = self.counts.tables(target.rows, condition, candidates)
         return _joined([self._test(tables, len(condition)) for tables in blocks])
 
-    def many(self, questions: Sequence[tuple[Target, Sequence[int]]]) -> Iterator[Tests]:
-        """Tests of several (target, condition) questions against all event types, from one product."""
+    def many(self, questions: Sequence[tuple[Target, Sequence[int]]]) -> Iterator[Dependence]:
+        """Dependence of several (target, condition) questions against all event types, from one product."""
         asked = [(target.rows, condition) for target, condition in questions]
         for (_, condition), blocks in zip(asked, self.counts.tables_of_many(asked), strict=True):
             yield _joined([self._test(tables, len(condition)) for tables in blocks])
@@ -93,43 +113,36 @@ class IndependenceTest:
         """p of one event type given the condition set."""
         return float(self(target, condition, np.array([column])).p_value[0])
 
-    def _test(self, tables: Tables, n_condition: int) -> Tests:
-        g2 = self._g2(tables)
-        absent = tables.sizes[:, :, None] - tables.present
-        varies = (tables.present.sum(axis=1) > 0) & (absent.sum(axis=1) > 0)  # (strata, candidates)
-        observed = varies.sum(axis=0)
+    def _test(self, tables: Tables, n_condition: int) -> Dependence:
+        strata = tables.sizes.sum(axis=1)
+        with_event = tables.present[:, 0] + tables.present[:, 1]  # (strata, candidates)
+        varies = (with_event > 0) & (with_event < strata[:, None])
+        dof = np.count_nonzero(varies, axis=0)
         if self.dof == "full":
-            dof = np.where(observed > 0, 2.0**n_condition, 0.0)
-        else:
-            dof = observed.astype(np.float64)
-        rows = tables.sizes.sum(axis=1) @ varies
-        return Tests(tables.candidates, g2, self._p_value(g2, dof, rows))
+            dof = np.where(dof > 0, 2**n_condition, 0)
+        if (strata < self.min_rows_per_dof).any() or self.dof == "full":
+            rows = strata.astype(np.float64) @ varies
+            dof = np.where(rows >= self.min_rows_per_dof * dof, dof, 0)
+        return Dependence(tables.candidates, self._g2(tables, with_event, strata), dof)
 
-    def _g2(self, tables: Tables) -> NDArray[np.float64]:
+    def _g2(
+        self, tables: Tables, with_event: NDArray[np.int64], strata: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         """G2 as a sum of n log n terms, looked up for whole numbers."""
-        f = self._n_log_n
-        present, sizes = tables.present, tables.sizes
+        f, present, sizes = self._n_log_n, tables.present, tables.sizes
         absent = sizes[:, :, None] - present
         cells = f[present].sum(axis=(0, 1)) + f[absent].sum(axis=(0, 1))
-        columns = f[present.sum(axis=1)].sum(axis=0) + f[absent.sum(axis=1)].sum(axis=0)
-        constant = f[sizes.sum(axis=1)].sum() - f[sizes].sum()
+        columns = f[with_event].sum(axis=0) + f[strata[:, None] - with_event].sum(axis=0)
+        constant = f[strata].sum() - f[sizes].sum()
         # rounding can leave a trace below zero where the truth is zero
         return np.maximum(2.0 * (cells - columns + constant), 0.0)
 
-    def _p_value(
-        self, g2: NDArray[np.float64], dof: NDArray[np.float64], rows: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        testable = (dof > 0) & (rows >= self.min_rows_per_dof * dof)
-        p_value = np.ones_like(g2)
-        p_value[testable] = gammaincc(dof[testable] / 2.0, g2[testable] / 2.0)
-        return p_value
 
-
-def _joined(parts: list[Tests]) -> Tests:
+def _joined(parts: list[Dependence]) -> Dependence:
     if len(parts) == 1:
         return parts[0]
-    return Tests(
+    return Dependence(
         np.concatenate([part.candidates for part in parts]),
         np.concatenate([part.g2 for part in parts]),
-        np.concatenate([part.p_value for part in parts]),
+        np.concatenate([part.dof for part in parts]),
     )

@@ -10,10 +10,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.baselines.independence import IndependenceTest, Target, Tests
+from eventcargo.baselines.independence import IndependenceTest, Target
 
 MAX_CONDITION = 3
 """Size of the largest separating set looked for, as in the reference implementations."""
+
+
+Answer = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
 
 class Separation:
@@ -26,24 +29,25 @@ class Separation:
     def __init__(self, test: IndependenceTest, target: Target, alpha: float) -> None:
         self._test, self._target, self._alpha = test, target, alpha
         alone = test(target)
-        dependent = (alone.p_value <= alpha) & ~np.isin(alone.candidates, target.itself)
+        dependent = alone.holds(alpha) & ~np.isin(alone.candidates, target.itself)
         self.candidates: NDArray[np.int64] = alone.candidates[dependent]
         self.g2: NDArray[np.float64] = alone.g2[dependent]
         self._position = {int(column): at for at, column in enumerate(self.candidates)}
-        self._answers: dict[tuple[int, ...], Tests] = {}
+        self._answers: dict[tuple[int, ...], Answer] = {}
 
-    def given(self, condition: Iterable[int]) -> Tests:
-        """Tests of all candidates given a condition set."""
+    def given(self, condition: Iterable[int]) -> Answer:
+        """All candidates given a condition set: G2, and whether they still depend on the target."""
         key = tuple(sorted(condition))
         if key not in self._answers:
-            self._answers[key] = self._test(self._target, key, self.candidates)
+            found = self._test(self._target, key, self.candidates)
+            self._answers[key] = found.g2, found.holds(self._alpha)
         return self._answers[key]
 
     def separated(self, column: int, members: Sequence[int], new: int | None = None) -> bool:
         """Does some subset of the members (with `new` in it, if given) make the candidate independent?"""
         at = self._position[column]
         others = [member for member in members if member != column]
-        return any(self.given(subset).p_value[at] > self._alpha for subset in _subsets(others, new))
+        return not all(self.given(subset)[1][at] for subset in _subsets(others, new))
 
 
 def _subsets(members: Sequence[int], new: int | None = None) -> Iterator[tuple[int, ...]]:
@@ -72,9 +76,9 @@ def mmpc(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
         for subset in _subsets(members, new=members[-1]):
             if not alive.any():
                 break
-            tests = separation.given(subset)
-            alive &= tests.p_value <= alpha
-            np.minimum(weakest, tests.g2, out=weakest)
+            g2, depends = separation.given(subset)
+            alive &= depends
+            np.minimum(weakest, g2, out=weakest)
     for column in tuple(members):
         if separation.separated(column, members):
             members.remove(column)

@@ -26,8 +26,8 @@ WEIGHT_SHARE = 0.3
 def mutual_information(test: IndependenceTest, target: Target, alpha: float, top_k: int) -> list[int]:
     """The `top_k` event types with the largest mutual information, of those with p <= alpha."""
     tests = test(target)
-    order = np.argsort(-tests.g2, kind="stable")[:top_k]
-    return [int(tests.candidates[at]) for at in order if tests.p_value[at] <= alpha]
+    order, depends = np.argsort(-tests.g2, kind="stable")[:top_k], tests.holds(alpha)
+    return [int(tests.candidates[at]) for at in order if depends[at]]
 
 
 def lift(test: IndependenceTest, target: Target, alpha: float, top_k: int) -> list[int]:
@@ -36,7 +36,7 @@ def lift(test: IndependenceTest, target: Target, alpha: float, top_k: int) -> li
     together = np.zeros(test.counts.n_columns, np.int64)
     for tables in test.counts.tables(target.rows, ()):
         together[tables.candidates] = tables.present[:, 1].sum(axis=0)
-    usable = (tests.p_value <= alpha) & (together >= MIN_TOGETHER)
+    usable = tests.holds(alpha) & (together >= MIN_TOGETHER)
     ratio = np.where(usable, together / np.maximum(test.counts.totals, 1), -1.0)
     order = np.argsort(-ratio, kind="stable")[:top_k]
     return [int(column) for column in order if usable[column]]
@@ -48,7 +48,7 @@ def l1_logistic(
     """Event types with a large weight in an L1-regularised logistic regression, the largest first."""
     tests = test(target)
     order = np.argsort(-tests.g2, kind="stable")[:MAX_FEATURES]
-    columns = np.sort(order[tests.p_value[order] <= alpha])
+    columns = np.sort(order[tests.holds(alpha)[order]])
     if len(columns) == 0 or len(target.rows) in (0, presence.shape[0]):
         return []
     answer = np.zeros(presence.shape[0], np.int8)
@@ -57,15 +57,8 @@ def l1_logistic(
     with warnings.catch_warnings():
         # a weight that has not settled to the last digit is large or small all the same
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(_narrow(presence[:, columns]), answer)
+        model.fit(presence[:, columns], answer)
     weights = model.coef_[0]
     order = np.argsort(-np.abs(weights), kind="stable")
     largest = np.abs(weights).max()
     return [int(columns[at]) for at in order if abs(weights[at]) >= max(WEIGHT_SHARE * largest, 1e-9)]
-
-
-def _narrow(matrix: sp.csc_array) -> sp.csr_array:
-    """The matrix by rows with 32-bit indices, the only ones the solver takes."""
-    by_row = matrix.tocsr()
-    by_row.indices, by_row.indptr = by_row.indices.astype(np.int32), by_row.indptr.astype(np.int32)
-    return by_row

@@ -63,7 +63,7 @@ def evaluate_oneshot(
     """
     reference = Reference.from_truth(truth, negated=negated, event_of=event_of)
     units = carried_labels(data, reference)
-    placed = _place(_checked(edges).unique(), data)
+    placed = _place(_checked(edges), data)
     found = placed.join(units, on=UNIT, how="semi")
     if len(found) < len(placed):
         warnings.warn(

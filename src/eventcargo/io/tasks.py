@@ -106,13 +106,17 @@ def _checked_values(task: str, values: pl.Series) -> pl.Series:
     """Boolean or string values; numbers are taken only if they are 0 and 1."""
     if values.dtype in (pl.Boolean, pl.String):
         return values
-    odd = values.filter(~values.is_in([0, 1]))
+    if not values.dtype.is_numeric():
+        raise DataError(
+            f"task {task!r}: {values.name} has type {values.dtype}; see MEDS for the type allowed"
+        )
+    odd = values.filter((values != 0) & (values != 1))
     if len(odd):
         raise DataError(
             f"task {task!r} has the {values.name} {odd[0]!r}; allowed are 0 and 1; "
             "turn numbers into boolean_value with a cut, or into categorical_value"
         )
-    return values.cast(pl.Boolean)
+    return values != 0
 
 
 def _without_repeats(task: str, rows: pl.DataFrame) -> pl.DataFrame:

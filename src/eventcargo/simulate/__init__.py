@@ -10,7 +10,6 @@ from eventcargo.simulate.confounded import ConfoundedConfig, simulate_confounded
 from eventcargo.simulate.exact import ExactConfig, ExactProcess, simulate_exact
 from eventcargo.simulate.fleet import FleetConfig, simulate_fleet
 from eventcargo.simulate.follows import FollowsConfig, simulate_follows
-from eventcargo.simulate.knobs import knob_help
 from eventcargo.simulate.ordered import OrderedConfig, simulate_ordered
 from eventcargo.simulate.recency import RecencyConfig, simulate_recency
 from eventcargo.simulate.repeat import RepeatConfig, simulate_repeat
@@ -18,7 +17,7 @@ from eventcargo.simulate.short import ShortConfig, simulate_short
 from eventcargo.simulate.simulated import Simulated
 from eventcargo.simulate.timing import TimingConfig, simulate_timing
 
-__all__ = ["REGIMES", "ExactProcess", "Regime", "Simulated", "knob_help", "simulate"]
+__all__ = ["REGIMES", "ExactProcess", "Regime", "Simulated", "simulate"]
 
 
 @dataclass(frozen=True)

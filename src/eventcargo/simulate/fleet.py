@@ -142,10 +142,11 @@ def _draw_rules(rng: np.random.Generator, config: FleetConfig, causes: NDArray[n
 
 
 def _draw_positives(rng: np.random.Generator, config: FleetConfig, rules: list[Rule]) -> list[int]:
-    """How often each rule is planted: evenly spread on the logarithmic scale, in random order."""
+    """How often each rule is planted: a power law from the most common to the rarest, in random order."""
     top = min(config.rarest_support * config.support_ratio, TOP_SHARE * config.sequences)
     low = min(config.rarest_support, top)
-    wanted = rng.permutation(np.geomspace(low, top, config.labels))
+    fall = np.log(np.arange(1, config.labels + 1)) / np.log(max(config.labels, 2))
+    wanted = rng.permutation(top * (low / top) ** fall)
     least = np.array([LEAST_POSITIVES * len(rule.conjunctions) for rule in rules])
     wanted = np.minimum(np.maximum(wanted, least), config.sequences)
     needed = sum(

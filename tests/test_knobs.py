@@ -1,6 +1,6 @@
 from dataclasses import dataclass
 
-from eventcargo.simulate.knobs import knob_help
+from eventcargo.knobs import knob_help
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,68 @@
+# Every target sets up what it needs. A second run installs nothing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+DEMO := demo-data
+METHODS := iamb cmb mb-by-mb pcd-by-pcd mi-mcf mutual-information lift l1-logistic
+
+.PHONY: help setup demo test fast check bench clean
+help:
+	@echo "make setup   .venv with the program $(BIN)/eventcargo"
+	@echo "make demo    simulate a small fleet, find boundaries, print the scores"
+	@echo "make test    all checks and tests"
+	@echo "make fast    tests without the slow ones"
+	@echo "make check   formatting, lint, types, import contracts"
+	@echo "make bench   every published number (hours)"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || (echo "Python 3.11 or newer is needed; set PYTHON=..." && false)
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || (apt-get update -qq && apt-get install -y -qq python3-venv)
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -e '.[meds]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(PIP) -e '.[meds,dev]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.runtime
+	$(PIP) -e '.[meds,bench]'
+	@touch $@
+
+setup: $(VENV)/.runtime
+
+demo: $(VENV)/.runtime
+	rm -rf $(DEMO)
+	$(BIN)/eventcargo simulate fleet $(DEMO) --sequences 5000 --event-types 600 --labels 12 --seed 1
+	$(BIN)/eventcargo validate $(DEMO)/events.parquet --labels $(DEMO)/labels.parquet
+	@for method in $(METHODS); do \
+	  $(BIN)/eventcargo baseline $$method $(DEMO)/events.parquet --labels $(DEMO)/labels.parquet \
+	    --out $(DEMO)/$$method.csv >$(DEMO)/$$method.txt || exit 1; done
+	@cat $(DEMO)/iamb.txt
+	cd $(DEMO) && ../$(BIN)/eventcargo evaluate $(METHODS:=.csv) --truth truth.parquet \
+	  --events events.parquet --labels labels.parquet --out scores.json
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+fast: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/simulating.py
+	$(BIN)/python benchmarks/fleet.py
+	$(BIN)/python benchmarks/pycausalfs.py
+	$(BIN)/python benchmarks/paper_size.py
+
+clean:
+	rm -rf $(VENV) $(DEMO)

@@ -1,0 +1,64 @@
+"""`eventcargo baseline METHOD EVENTS --labels LABELS --out GRAPH`: a classical method on all labels."""
+
+import time as clock
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eventcargo.baselines import METHODS, BaselineConfig, find_boundaries
+from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, read
+from eventcargo.cli.options import with_options
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, progress_bar
+from eventcargo.errors import DataError
+from eventcargo.graphs import LabelGraph
+from eventcargo.io import write_graph
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+SHOWN_LABELS = 20
+SHOWN_EVENTS = 8
+
+
+@app.command()
+@with_options(BaselineConfig)
+def baseline(
+    method: Annotated[str, typer.Argument(help=f"One of {', '.join(METHODS)}.")],
+    events: EVENTS,
+    out: Annotated[Path, typer.Option(help="Graph to write: .parquet, .csv, .json, .graphml or .dot.")],
+    labels: LABELS = None,
+    sequence_id: SEQUENCE_ID = "sequence_id",
+    time: TIME = "time",
+    event: EVENT = "event",
+    label: LABEL = "label",
+    as_json: AS_JSON = False,
+    config: BaselineConfig = BaselineConfig(),  # noqa: B008 (frozen)
+) -> None:
+    """Find the boundary of every label by a classical method on event presence."""
+    data = read(events, labels, sequence_id, time, event, label)
+    if not data.label_names:
+        raise DataError(f"{events}: no labels; a boundary is that of a label, so give --labels")
+    started = clock.perf_counter()
+    with progress_bar(f"{method}, labels") as update:
+        graph = find_boundaries(data, method, config, progress=update)
+    write_graph(graph, out)
+    if as_json:
+        print_json({"method": method, "graph": str(out), "edges": len(graph), "boundaries": graph.boundaries})
+    else:
+        _print_boundaries(method, graph)
+        print_lines([f"{len(graph):,} edges in {clock.perf_counter() - started:,.1f} s, written to {out}"])
+
+
+def _print_boundaries(method: str, graph: LabelGraph) -> None:
+    labels = sorted(graph.labels, key=lambda name: -(graph.support[name] or 0))
+    rows = [[label, graph.support[label], _names(graph.boundary(label))] for label in labels[:SHOWN_LABELS]]
+    more = len(labels) - len(rows)
+    title = f"Boundaries by {method}" + (
+        f" (the {len(rows)} most frequent of {len(labels):,} labels)" if more else ""
+    )
+    print_table(title, ["label", "support", "events, strongest first"], rows)
+
+
+def _names(events: list[str]) -> str:
+    more = len(events) - SHOWN_EVENTS
+    return ", ".join(events[:SHOWN_EVENTS]) + (f" and {more} more" if more > 0 else "")

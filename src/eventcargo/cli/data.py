@@ -1,0 +1,34 @@
+"""The data of a command: which tables to read, with the same options everywhere."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eventcargo.events import EventDataset
+from eventcargo.io import read_events, read_meds
+
+EVENTS = Annotated[
+    str,
+    typer.Argument(
+        help="Events: Parquet, CSV or JSONL (also .gz, a folder, a glob), a saved data set, a MEDS folder."
+    ),
+]
+LABELS = Annotated[
+    str | None,
+    typer.Option("--labels", help="Table of labels: long (sequence_id, label) or wide (0/1 columns)."),
+]
+SEQUENCE_ID = Annotated[str, typer.Option(help="Column with the sequence's id.")]
+TIME = Annotated[str, typer.Option(help="Column with the time; without it the order of rows counts.")]
+EVENT = Annotated[str, typer.Option(help="Column with the event type.")]
+LABEL = Annotated[str, typer.Option(help="Column with the label, in long tables of labels.")]
+
+
+def read(
+    events: str, labels: str | None, sequence_id: str, time: str, event: str, label: str
+) -> EventDataset:
+    """The data set behind the options; a folder with `metadata/` and `data/` is read as MEDS."""
+    root = Path(events)
+    if (root / "metadata").is_dir() and (root / "data").is_dir():
+        return read_meds(root, labels)
+    return read_events(events, labels, sequence_id=sequence_id, time=time, event=event, label=label)

@@ -1,0 +1,117 @@
+"""`eventcargo evaluate GRAPH... --truth TRUTH`: precision, recall and F1, as a table and as JSON."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eventcargo.atomic import atomic_file
+from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME, read
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.errors import ConfigError
+from eventcargo.evaluation import (
+    Scores,
+    count_support,
+    coverage_ceiling,
+    evaluate,
+    most_frequent,
+    predict_all,
+)
+from eventcargo.events import EventDataset
+from eventcargo.graphs import LabelGraph
+from eventcargo.io import read_graph
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+Named = dict[str, Scores]
+EventMap = Callable[[str], str] | None
+AVERAGES = ("micro", "macro", "weighted")
+
+
+@app.command("evaluate")
+def run(
+    graphs: Annotated[list[str], typer.Argument(metavar="GRAPH...", help="Graphs: .parquet, .csv or .json.")],
+    truth: Annotated[
+        str, typer.Option(help="The known boundaries: a graph, or a table with columns label, event.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the scores, label by label, to this JSON file.")
+    ] = None,
+    strip: Annotated[
+        str | None,
+        typer.Option(help="Compare event names only up to this text, such as '=' in 'node=value'."),
+    ] = None,
+    events: Annotated[
+        str | None, typer.Option(help="Events of the data; adds the floors and the ceiling to the table.")
+    ] = None,
+    labels: LABELS = None,
+    sequence_id: SEQUENCE_ID = "sequence_id",
+    time: TIME = "time",
+    event: EVENT = "event",
+    label: LABEL = "label",
+    as_json: AS_JSON = False,
+) -> None:
+    """Score graphs against the known truth, with and without negated literals."""
+    if labels is not None and events is None:
+        raise ConfigError("--labels is the table that goes with --events; give both or none")
+    found = {graph: read_graph(graph) for graph in graphs}
+    known = read_graph(truth)
+    event_of: EventMap = None if strip is None else (lambda name: name.split(strip)[0])
+    data = None if events is None else read(events, labels, sequence_id, time, event, label)
+    if data is not None:
+        known = count_support(known, data)
+    scores: Named = {}
+    for name, graph in found.items():
+        scores |= _scores(name, graph, known, event_of)
+    if data is not None:
+        scores |= _bounds(data, known, event_of)
+    _report(scores, out, as_json)
+
+
+def _scores(name: str, graph: LabelGraph, known: LabelGraph, event_of: EventMap) -> Named:
+    """Scores of one graph, and without negated literals where the truth has some."""
+    scores = {name: evaluate(graph, known, event_of=event_of)}
+    if -1 in known.edges["sign"]:
+        scores[f"{name}, positive literals"] = evaluate(graph, known, negated=False, event_of=event_of)
+    return scores
+
+
+def _bounds(data: EventDataset, known: LabelGraph, event_of: EventMap) -> Named:
+    """What no thought reaches, and what no thought can exceed."""
+    frequent = most_frequent(data, known, event_of=event_of)
+    return {
+        "floor: most frequent events": evaluate(frequent, known, event_of=event_of),
+        "floor: every event": predict_all(data, known, event_of=event_of),
+        "ceiling: what occurs": coverage_ceiling(data, known, event_of=event_of),
+    }
+
+
+def _report(scores: Named, out: Path | None, as_json: bool) -> None:
+    content: dict[str, Any] = {name: part.to_dict() for name, part in scores.items()}
+    if out is not None:
+        with atomic_file(out) as target:
+            target.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    if as_json:
+        print_json(content)
+        return
+    first = next(iter(scores.values()))
+    columns = ["graph", *(f"{name} {measure}" for name in AVERAGES for measure in ("P", "R", "F1"))]
+    print_table(
+        f"Precision, recall and F1 over {len(first.per_label):,} labels",
+        columns,
+        [[name, *_figures(part)] for name, part in scores.items()],
+    )
+    note = first.weighted_note
+    print_lines([f"no weighted average: {note}"] if note else [])
+    print_lines([f"written to {out}"] if out else [])
+
+
+def _figures(scores: Scores) -> list[float | None]:
+    averages = [scores.average(name) for name in AVERAGES]
+    return [
+        figure
+        for part in averages
+        for figure in ((None, None, None) if part is None else (part.precision, part.recall, part.f1))
+    ]

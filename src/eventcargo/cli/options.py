@@ -1,0 +1,48 @@
+"""Command-line options made from a config dataclass: names, types, defaults and help from its fields."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from eventcargo.knobs import knob_help
+
+
+def with_options(config: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorate `command(..., config)`: its last parameter is filled from one option per field of `config`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[:-1]
+
+        def run(**values: Any) -> None:
+            knobs = {field.name: values.pop(field.name) for field in fields(config)}
+            command(**values, **{last: config(**knobs)})
+
+        last = list(inspect.signature(command).parameters)[-1]
+        parameters = [*own, *_options(config)]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        run.__doc__, run.__name__ = command.__doc__, command.__name__
+        return run
+
+    return decorate
+
+
+def _options(config: type[Any]) -> list[inspect.Parameter]:
+    kinds, texts = get_type_hints(config), knob_help(config)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=Annotated[_plain(kinds[field.name]), typer.Option(help=texts[field.name])],
+        )
+        for field in fields(config)
+    ]
+
+
+def _plain(kind: Any) -> Any:
+    """The type an option is parsed as; choices are checked by the config, whose message names them."""
+    return type(get_args(kind)[0]) if get_origin(kind) is not None else kind

@@ -1,0 +1,75 @@
+"""`eventcargo simulate REGIME OUT`: events, labels and their truth as Parquet, one command per regime."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eventcargo import __version__
+from eventcargo.atomic import atomic_folder
+from eventcargo.cli.options import with_options
+from eventcargo.cli.output import AS_JSON, print_json, print_lines
+from eventcargo.io import write_events, write_graph
+from eventcargo.simulate import REGIMES, Regime, Simulated
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Make events with known causes: events.parquet, labels.parquet, truth.parquet, simulation.json.",
+)
+
+
+def _add(name: str, regime: Regime) -> None:
+    @with_options(regime.config)
+    def simulate_regime(
+        out: Annotated[Path, typer.Argument(help="New folder for the tables.")],
+        seed: Annotated[int, typer.Option(help="Same seed, same tables.")] = 0,
+        as_json: AS_JSON = False,
+        config: Any = None,
+    ) -> None:
+        simulated = regime.make(config, seed)
+        with atomic_folder(out) as target:
+            _write(simulated, target)
+        _report(simulated, out, as_json)
+
+    simulate_regime.__doc__ = _first_paragraph(regime)
+    app.command(name)(simulate_regime)
+
+
+def _first_paragraph(regime: Regime) -> str:
+    import sys
+
+    text = sys.modules[regime.config.__module__].__doc__ or ""
+    return text.split(":", 1)[-1].strip()
+
+
+def _write(simulated: Simulated, folder: Path) -> None:
+    write_events(simulated.data, folder)
+    write_graph(simulated.truth, folder / "truth.parquet")
+    (folder / "simulation.json").write_text(json.dumps(_description(simulated), indent=1) + "\n", "utf-8")
+
+
+def _description(simulated: Simulated) -> dict[str, Any]:
+    return {
+        "regime": simulated.regime,
+        "seed": simulated.seed,
+        "knobs": dict(simulated.knobs),
+        "version": __version__,
+        "rules": dict(simulated.rules),
+    }
+
+
+def _report(simulated: Simulated, out: Path, as_json: bool) -> None:
+    data = simulated.data
+    if as_json:
+        counts = {"sequences": len(data), "events": data.n_events, "edges": len(simulated.truth)}
+        print_json({"folder": str(out), **counts, **_description(simulated)})
+    else:
+        print_lines(
+            [repr(data), f"  truth               {len(simulated.truth):,} edges", f"written to {out}"]
+        )
+
+
+for _name, _regime in REGIMES.items():
+    _add(_name, _regime)

@@ -1,0 +1,61 @@
+"""`eventcargo validate EVENTS --labels LABELS`: what is in these tables, and what looks wrong."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, read
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, show
+from eventcargo.errors import EventCargoWarning
+from eventcargo.summary import QUANTILES, Summary, summarise
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command()
+def validate(
+    events: EVENTS,
+    labels: LABELS = None,
+    sequence_id: SEQUENCE_ID = "sequence_id",
+    time: TIME = "time",
+    event: EVENT = "event",
+    label: LABEL = "label",
+    as_json: AS_JSON = False,
+) -> None:
+    """Read tables of events and labels, summarise them and say what is wrong."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", EventCargoWarning)
+        data = read(events, labels, sequence_id, time, event, label)
+    said = [str(warning.message) for warning in caught if issubclass(warning.category, EventCargoWarning)]
+    summary = summarise(data)
+    problems = said + summary.problems
+    if as_json:
+        print_json({**summary.to_dict(), "problems": problems})
+        return
+    print_table(f"{events}", ["what", "value"], [list(row) for row in _rows(summary)])
+    print_table("Quantiles", ["of", *(f"{q:.0%}" for q in QUANTILES)], list(_quantile_rows(summary)))
+    print_lines([f"problem: {problem}" for problem in problems] or ["no problems found"])
+
+
+def _rows(summary: Summary) -> Iterator[tuple[str, Any]]:
+    times = {"order": "none; the order of rows", "datetime": "dates", "number": "numbers"}
+    yield "sequences", show(summary.sequences)
+    yield "events", show(summary.events)
+    yield "event types", show(summary.event_types)
+    yield "labels", show(summary.labels)
+    yield "sequences without a label", f"{summary.share_without_label:.1%}"
+    yield "labels a sequence", show(summary.labels_per_sequence)
+    yield "events that repeat one before", f"{summary.repeated_share:.1%}"
+    yield "times", times[summary.time_kind]
+
+
+def _quantile_rows(summary: Summary) -> Iterator[list[Any]]:
+    yield ["events a sequence", *summary.length_quantiles]
+    if summary.support_quantiles:
+        yield ["sequences a label", *summary.support_quantiles]
+    if summary.time_span_quantiles:
+        unit = ", days" if summary.time_kind == "datetime" else ""
+        scale = 86400.0 if unit else 1.0
+        yield [f"time span of a sequence{unit}", *(value / scale for value in summary.time_span_quantiles)]

@@ -1,0 +1,108 @@
+"""What a data set holds, in figures a person can check, and what looks wrong with it."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.events import EventDataset
+
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+RARE_SUPPORT = 10
+"""Below so many sequences a label's boundary rests on hearsay."""
+SHORT = 3
+"""Sequences below this length hardly say what came before what."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Figures of a data set; quantiles are at 0, 5, 25, 50, 75, 95 and 100 percent."""
+
+    sequences: int
+    events: int
+    event_types: int
+    labels: int
+    length_quantiles: list[float]
+    support_quantiles: list[float]
+    share_without_label: float
+    labels_per_sequence: float
+    time_kind: str
+    time_span_quantiles: list[float] | None
+    repeated_share: float
+    problems: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def summarise(data: EventDataset) -> Summary:
+    """Count what there is.
+
+    >>> from eventcargo.events import EventSequence
+    >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "x", "y"), (0.0, 1.0, 4.0), ("bad",))])
+    >>> summary = summarise(data)
+    >>> round(summary.repeated_share, 3), summary.time_span_quantiles[0]
+    (0.333, 4.0)
+    """
+    kinds = data.presence()
+    distinct = int(kinds.nnz)
+    return Summary(
+        sequences=len(data),
+        events=data.n_events,
+        event_types=len(data.event_names),
+        labels=len(data.label_names),
+        length_quantiles=_quantiles(data.lengths),
+        support_quantiles=_quantiles(data.support),
+        share_without_label=float((data.label_rows.lengths == 0).mean()) if len(data) else 0.0,
+        labels_per_sequence=float(data.label_rows.lengths.mean()) if len(data) else 0.0,
+        time_kind=data.time_kind,
+        time_span_quantiles=None if data.time_kind == "order" else _quantiles(_spans(data)),
+        repeated_share=1.0 - distinct / data.n_events if data.n_events else 0.0,
+        problems=list(_problems(data, np.asarray(kinds.sum(axis=0)).ravel())),
+    )
+
+
+def _quantiles(values: NDArray[Any]) -> list[float]:
+    return [float(value) for value in np.quantile(values, QUANTILES)] if len(values) else []
+
+
+def _spans(data: EventDataset) -> NDArray[np.float64]:
+    """Time from the first to the last event of every sequence that has one."""
+    used = data.lengths > 0
+    return data.times[data.rows.stops[used] - 1] - data.times[data.rows.starts[used]]
+
+
+def _problems(data: EventDataset, occurs_in: NDArray[np.int64]) -> Iterator[str]:
+    support = data.support
+    counts = (
+        (int((support == 0).sum()), "labels are carried by no sequence; nothing can be found for them"),
+        (
+            int(((support > 0) & (support < RARE_SUPPORT)).sum()),
+            f"labels have fewer than {RARE_SUPPORT} sequences; do not believe their boundaries",
+        ),
+        (
+            int((support == len(data)).sum()),
+            "labels are carried by every sequence; without sequences that lack them nothing can be found",
+        ),
+        (
+            int((occurs_in == len(data)).sum()),
+            "event types occur in every sequence; methods that look at presence alone cannot see them",
+        ),
+        (int((occurs_in == 1).sum()), "event types occur in one sequence only"),
+        (int((data.lengths < SHORT).sum()), f"sequences have fewer than {SHORT} events"),
+        (_unordered(data), "sequences have all their events at one time; their order is that of the rows"),
+    )
+    if not data.label_names:
+        yield "there are no labels; boundaries are those of labels"
+    for count, what in counts:
+        if count:
+            yield f"{count:,} {what}"
+
+
+def _unordered(data: EventDataset) -> int:
+    if data.time_kind == "order":
+        return 0
+    several = data.lengths[data.lengths > 0] > 1
+    return int(((_spans(data) == 0) & several).sum())
