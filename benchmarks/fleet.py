@@ -10,11 +10,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-from record import provenance, save
 
 from eventcargo.baselines import METHODS, BaselineConfig, find_boundaries
-from eventcargo.evaluation import evaluate, most_frequent, summarise_folds
+from eventcargo.evaluation import FoldSummary, evaluate, most_frequent, summarise_folds
 from eventcargo.simulate import Simulated, simulate
+
+from record import provenance, save
 
 VALIDATION_SEEDS = (100, 101, 102)
 TEST_SEEDS = (0, 1, 2)
@@ -32,25 +33,27 @@ def run(method: str, fleets: list[Simulated], config: BaselineConfig) -> dict[st
     return {
         "method": method,
         "seconds": seconds,
-        "scores": scores.to_dict(),
-        "positive_literals": positive.to_dict(),
+        "scores": scores.table.to_dicts(),
+        "positive_literals": positive.table.to_dicts(),
     }
 
 
-def print_row(name: str, scores: object, tail: str = "") -> None:
-    parts = []
-    for average in ("macro", "weighted"):
-        mean, spread = getattr(scores.mean, average), getattr(scores.spread, average)
-        parts.append(
-            f"{average} P {mean.precision:.3f} R {mean.recall:.3f} F1 {mean.f1:.3f} ± {spread.f1:.3f}"
-        )
-    print(f"{name:34} {'   '.join(parts)}   {tail}", flush=True)
+def print_row(name: str, summary: FoldSummary, tail: str = "") -> None:
+    figure = {(row["average"], row["measure"]): row for row in summary.table.to_dicts()}
+    parts = [
+        f"{average} P {figure[average, 'precision']['mean']:.3f} R {figure[average, 'recall']['mean']:.3f} "
+        f"F1 {figure[average, 'f1']['mean']:.3f} ± {figure[average, 'f1']['sd']:.3f}"
+        for average in ("macro", "weighted")
+    ]
+    print(f"{name:30} {'   '.join(parts)}   {tail}", flush=True)
 
 
 def validate() -> None:
     """The table the default settings were chosen from."""
     fleets = [simulate("fleet", seed=seed) for seed in VALIDATION_SEEDS]
-    grid = itertools.product(("iamb", "cmb", "l1-logistic"), ("observed", "full"), (0.001, 0.01, 0.05), (True, False))
+    grid = itertools.product(
+        ("iamb", "cmb", "l1-logistic"), ("observed", "full"), (0.001, 0.01, 0.05), (True, False)
+    )
     for method, dof, alpha, correct in grid:
         config = BaselineConfig(alpha=alpha, dof=dof, correct=correct)
         print(f"{dof}, alpha {alpha}, {'corrected' if correct else 'plain'}:")
@@ -63,7 +66,12 @@ def test(out: Path | None) -> None:
     print_row("most frequent events (floor)", floor)
     rows = [run(method, fleets, BaselineConfig()) for method in METHODS]
     supports = np.quantile([f.data.support for f in fleets], [0, 0.25, 0.5, 0.75, 1]).tolist()
-    result = {**provenance(list(TEST_SEEDS)), "supports": supports, "floor": floor.to_dict(), "methods": rows}
+    result = {
+        **provenance(list(TEST_SEEDS)),
+        "supports": supports,
+        "floor": floor.table.to_dicts(),
+        "methods": rows,
+    }
     print(f"written to {save('fleet', result, out)}")
 
 

@@ -34,8 +34,7 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
 def atomic_folder(path: str | Path) -> Iterator[Path]:
     """A temporary folder to fill; renamed to `path`, which must not exist or be empty, at the end."""
     path = Path(path)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise DataError(f"{path} exists already; choose a new folder, or delete it first")
+    check_new_folder(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent))
     try:
@@ -44,6 +43,12 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_new_folder(path: Path) -> None:
+    """Refuse a folder that holds something, before the work that would fill it."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise DataError(f"{path} exists already; choose a new folder, or delete it first")
 
 
 def _umask() -> int:

@@ -6,7 +6,6 @@ Selecting makes a view on the same columns, which may be files mapped into memor
 `flat` asks for it.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,22 +19,14 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eventcargo.atomic import atomic_folder
 from eventcargo.errors import ConfigError, DataError
+from eventcargo.storage import read_columns, write_columns
 
 TimeKind = Literal["number", "datetime", "order"]
 """What times are: plain numbers, seconds since 1970 (UTC), or just the order of rows (0, 1, 2, ...)."""
 
-FORMAT = "eventcargo-dataset"
-FORMAT_VERSION = 1
-COLUMNS: dict[str, np.dtype[Any]] = {
-    "offsets": np.dtype(np.int64),
-    "events": np.dtype(np.int32),
-    "times": np.dtype(np.float64),
-    "label_offsets": np.dtype(np.int64),
-    "labels": np.dtype(np.int32),
-}
-"""The files of a saved data set and what they hold."""
+SAVED_AT_ONCE = 100_000
+"""Sequences gathered at once when a data set is saved, so that one larger than memory can be."""
 
 
 @dataclass(frozen=True)
@@ -290,34 +281,28 @@ class EventDataset:
 
     def save(self, folder: str | Path) -> None:
         """Write the columns to a new folder that `load` maps into memory."""
-        offsets, events, times = self.flat()
-        with atomic_folder(folder) as target:
-            _write_header(target, self)
-            labels = self.label_rows.gather(self.labels)
-            columns = (offsets, events, times, self.label_rows.offsets, labels)
-            for (name, kind), column in zip(COLUMNS.items(), columns, strict=True):
-                np.save(target / f"{name}.npy", np.asarray(column, kind))
-            table = pa.table({"sequence_id": self.sequence_ids})
-            path = str(target / "sequence_ids.arrow")
-            with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-                writer.write_table(table)
+        header = {
+            "sequences": len(self),
+            "events": self.n_events,
+            "time_kind": self.time_kind,
+            "label_names": self.label_names,
+            "event_names": self.event_names,
+        }
+        parts = {
+            "offsets": [self.rows.offsets],
+            "events": (part.rows.gather(self.events) for part in self.chunks(SAVED_AT_ONCE)),
+            "times": (part.rows.gather(self.times) for part in self.chunks(SAVED_AT_ONCE)),
+            "label_offsets": [self.label_rows.offsets],
+            "labels": (part.label_rows.gather(self.labels) for part in self.chunks(SAVED_AT_ONCE)),
+        }
+        write_columns(Path(folder), header, parts, int(self.label_rows.lengths.sum()), self.sequence_ids)
 
     @classmethod
     def load(cls, folder: str | Path) -> "EventDataset":
         """Open a saved data set; its columns stay on disk and are read where they are used."""
-        folder = Path(folder)
-        header = _read_header(folder)
-        try:
-            columns = {
-                name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in COLUMNS
-            }
-            with pa.memory_map(str(folder / "sequence_ids.arrow")) as source:
-                ids = pa.ipc.open_file(source).read_all()["sequence_id"].combine_chunks()
-        except (OSError, ValueError, EOFError, KeyError, pa.ArrowInvalid) as error:
-            raise DataError(f"{folder} is damaged: {error}; write it again") from None
-        _check_columns(folder, header, columns, len(ids))
+        header, columns, ids = read_columns(Path(folder))
         return cls(
-            sequence_ids=ids if isinstance(ids, pa.Array) else pa.concat_arrays(ids.chunks),
+            sequence_ids=ids,
             events=columns["events"],
             times=columns["times"],
             rows=Ragged.from_offsets(np.asarray(columns["offsets"])),
@@ -383,6 +368,10 @@ def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
 
 def _binary_rows(offsets: NDArray[np.int64], columns: NDArray[np.int32], width: int) -> sp.csr_array:
     """A 0/1 matrix from ragged column numbers; repeated ones count once."""
+    if len(columns) and not 0 <= columns.min() <= columns.max() < width:
+        raise DataError(
+            f"numbers {columns.min()} to {columns.max()} for {width:,} names; the data are damaged"
+        )
     ones = np.ones(len(columns), np.int32)
     narrow = np.int32 if len(columns) < np.iinfo(np.int32).max else np.int64
     # A copy, because the matrix sorts its columns in place and the data set's own must not change.
@@ -391,60 +380,3 @@ def _binary_rows(offsets: NDArray[np.int64], columns: NDArray[np.int32], width: 
     matrix.sum_duplicates()
     matrix.data[:] = 1
     return matrix
-
-
-def _write_header(folder: Path, data: EventDataset) -> None:
-    header = {
-        "format": FORMAT,
-        "version": FORMAT_VERSION,
-        "sequences": len(data),
-        "events": data.n_events,
-        "time_kind": data.time_kind,
-        "label_names": data.label_names,
-        "event_names": data.event_names,
-    }
-    (folder / "dataset.json").write_text(json.dumps(header, ensure_ascii=False, indent=1), "utf-8")
-
-
-def _read_header(folder: Path) -> dict[str, Any]:
-    path = folder / "dataset.json"
-    if not path.is_file():
-        raise DataError(f"{folder} is no saved data set: it has no dataset.json; use read_events for tables")
-    try:
-        header = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}") from None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DataError(f"{path} was not written by eventcargo; use read_events for tables")
-    if header.get("version") != FORMAT_VERSION:
-        raise DataError(
-            f"{path} has format version {header.get('version')}, this release reads {FORMAT_VERSION}; "
-            "save the data set again"
-        )
-    missing = {"sequences", "events", "time_kind", "event_names", "label_names"} - header.keys()
-    if missing:
-        raise DataError(f"{path} is damaged: it lacks {sorted(missing)}; write it again")
-    return header
-
-
-def _check_columns(
-    folder: Path, header: dict[str, Any], columns: dict[str, NDArray[Any]], n_ids: int
-) -> None:
-    expected = {
-        "offsets": header["sequences"] + 1,
-        "label_offsets": header["sequences"] + 1,
-        "events": header["events"],
-        "times": header["events"],
-        "labels": int(columns["label_offsets"][-1]) if len(columns["label_offsets"]) else 0,
-    }
-    for name, size in expected.items():
-        if columns[name].shape != (size,):
-            raise DataError(f"{folder}/{name}.npy has shape {columns[name].shape}, expected ({size},)")
-        if columns[name].dtype != COLUMNS[name]:
-            raise DataError(f"{folder}/{name}.npy holds {columns[name].dtype}, expected {COLUMNS[name]}")
-    for name, end in (("offsets", expected["events"]), ("label_offsets", expected["labels"])):
-        offsets = columns[name]
-        if offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) < 0).any():
-            raise DataError(f"{folder}/{name}.npy does not rise from 0 to {end:,}; write it again")
-    if n_ids != header["sequences"]:
-        raise DataError(f"{folder} holds {n_ids:,} sequence ids for {header['sequences']:,} sequences")

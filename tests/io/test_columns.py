@@ -44,6 +44,7 @@ def test_merging_in_between_changes_nothing(monkeypatch):
         pa.array([1, 2], pa.int8()),
         pa.array([1, 2], pa.uint64()),
         pa.array([1, 2]).dictionary_encode(),
+        pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["2", "1"], pa.string_view())),
     ],
     ids=lambda array: str(array.type),
 )

@@ -22,6 +22,13 @@ def test_quoted_line_ends_commas_and_quotes_are_part_of_a_value(tmp_path):
     assert _read(path, ["a", "b"]) == [{"a": "x\r\ny", "b": '1,"2"'}]
 
 
+def test_a_line_end_within_a_value_may_fall_on_the_border_of_two_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n" + '"x\ny\nz",1\n' * 50)
+    assert _read(path, ["a", "b"]) == [{"a": "x\ny\nz", "b": "1"}] * 50
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"\xef\xbb\xbfa,b\n1,2\n")
@@ -57,6 +64,12 @@ def test_an_empty_file_is_refused(tmp_path):
         delimited.read_header(tmp_path / "a.csv", ",")
 
 
+def test_a_header_with_an_open_quote_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text('a,"b\n' + "1,2\n" * 50_000)
+    with pytest.raises(DataError, match=r"a\.csv has no line of column names: field larger"):
+        delimited.read_header(tmp_path / "a.csv", ",")
+
+
 def test_a_row_with_too_few_fields_is_refused_with_its_row(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('a,b,c\n1,"x\ny",3\n\n1,2\n')
@@ -76,6 +89,52 @@ def test_a_header_that_is_not_utf8_is_refused_with_its_line(tmp_path):
     path.write_bytes(b"a,\xff\n1,2\n")
     with pytest.raises(DataError, match=r"a\.csv, line 1: byte 0xff"):
         delimited.read_header(path, ",")
+
+
+def test_a_quote_that_is_never_closed_is_refused_with_its_row(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('a,b\n1,"x"\n2,"y\n3,z\n')
+    with pytest.raises(DataError, match=r"a\.csv, row 2: a quote is opened and never closed"):
+        _read(path, ["a"])
+
+
+def test_an_open_quote_before_many_rows_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('a,b\n1,"x\n' + "2,y\n" * 50_000)
+    with pytest.raises(DataError, match=r"a\.csv, row 1: a quote is opened and never closed"):
+        _read(path, ["a"])
+
+
+def test_a_long_value_is_read(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1," + "x" * 200_000 + "\n")
+    assert len(_read(path, ["b"])[0]["b"]) == 200_000
+
+
+def test_a_bad_row_after_a_long_value_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1," + "x" * 200_000 + "\n1\n")
+    with pytest.raises(DataError, match=r"a\.csv cannot be read as CSV: .*Expected 2 columns, got 1"):
+        _read(path, ["b"])
+
+
+def test_a_stray_quote_within_a_value_is_part_of_it(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('a,b\n1,5" disk\n2,"y"\n')
+    assert _read(path, ["b"]) == [{"b": '5" disk'}, {"b": "y"}]
+
+
+def test_a_header_without_rows_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b")
+    with pytest.raises(DataError, match=r"a\.csv is empty: it has no row below its first line"):
+        _read(tmp_path / "a.csv", ["a"])
+
+
+def test_blank_lines_are_no_rows(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("\na,b\n\n1,2\n")
+    assert delimited.read_header(path, ",") == ["a", "b"]
+    assert _read(path, ["a"]) == [{"a": "1"}]
 
 
 def test_tabs_separate_where_asked_for(tmp_path):

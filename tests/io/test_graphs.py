@@ -113,6 +113,7 @@ def test_unknown_columns_are_counted_in_a_warning(tmp_path):
         (",x,1,0.5", "label is empty; every edge needs"),
         ("a,,1,0.5", "event is empty"),
         ("a,x,0.5,0.5", "sign is '0.5'; a whole number is needed"),
+        ("a,x,300,0.5", "sign is '300'; a whole number is needed"),
         ("a,x,1,big", "strength is 'big'; a number is needed"),
     ],
 )
@@ -122,9 +123,22 @@ def test_a_bad_row_is_refused_with_file_and_row(tmp_path, line, reason):
         read_graph(tmp_path / "graph.csv")
 
 
+@pytest.mark.parametrize("line", [",x,1", "a,x,?"])
+def test_a_bad_first_row_is_row_1(tmp_path, line):
+    (tmp_path / "graph.csv").write_text(f"label,event,strength\n{line}\na,w,1\n")
+    with pytest.raises(DataError, match=r"graph\.csv, row 1:"):
+        read_graph(tmp_path / "graph.csv")
+
+
 def test_a_missing_column_is_refused():
     with pytest.raises(DataError, match="the graph table has no column 'event', it has 'label', 'cause'"):
         read_graph(pl.DataFrame({"label": ["a"], "cause": ["x"]}))
+
+
+@pytest.mark.parametrize("columns", [{"event": [["x"]]}, {"event": ["x"], "strength": [[0.5]]}])
+def test_a_column_of_lists_is_refused(columns):
+    with pytest.raises(DataError, match="the graph table cannot be read as a graph"):
+        read_graph(pl.DataFrame({"label": ["a"], **columns}))
 
 
 @pytest.mark.parametrize("name", ["graph.xlsx", "graph"])

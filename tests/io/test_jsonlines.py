@@ -58,6 +58,18 @@ def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path):
         jsonlines.read_keys(path)
 
 
+def test_a_key_that_is_no_valid_unicode_is_refused(tmp_path):
+    path = _write(tmp_path / "a.jsonl", r'{"a": 1, "\ud800": 2}')
+    with pytest.raises(DataError, match=r"a\.jsonl has the key '\\ud800'"):
+        jsonlines.read_keys(path)
+
+
+def test_an_object_over_two_lines_is_refused(tmp_path):
+    path = _write(tmp_path / "a.jsonl", '{"a": 1', '"b": 2}')
+    with pytest.raises(DataError, match=r"a\.jsonl, line 1: not JSON"):
+        jsonlines.read_keys(path)
+
+
 def test_an_empty_file_is_refused(tmp_path):
     path = _write(tmp_path / "a.jsonl", "")
     with pytest.raises(DataError, match=r"a\.jsonl is empty"):

@@ -34,6 +34,11 @@ def test_wide_labels_of_every_type_are_read(values):
     assert _labels(data) == {"a": (), "b": ("L1",), "c": ()}
 
 
+def test_wide_labels_may_be_categories():
+    data = read_events(EVENTS, _wide(L1=pl.Series(["1", "0"], dtype=pl.Categorical)))
+    assert data.support.tolist() == [1]
+
+
 def test_wide_labels_from_csv_are_read(tmp_path):
     (tmp_path / "labels.csv").write_text("sequence_id,L2,L1\nc,1,1\na,0,1\n")
     data = read_events(EVENTS, tmp_path / "labels.csv")
@@ -108,8 +113,9 @@ def test_labels_of_unknown_sequences_are_refused_with_count_and_first():
 
 def test_labels_of_unknown_sequences_can_be_dropped_with_a_warning():
     labels = pl.DataFrame({"sequence_id": ["z", "a"], "label": ["L2", "L1"]})
-    with pytest.warns(EventCargoWarning, match=r"1 sequence\(s\) without any event"):
+    with pytest.warns(EventCargoWarning, match=r"1 sequence\(s\) without any event") as caught:
         data = read_events(EVENTS, labels, unknown_labels="drop")
+    assert caught[0].filename == __file__
     assert _labels(data) == {"a": ("L1",), "b": (), "c": ()}
 
 

@@ -12,6 +12,10 @@ def test_pairs_keep_their_order():
     assert data.sequence_ids[1].as_py() == "01"
 
 
+def test_ten_pairs_need_one_digit():
+    assert read_events([(["e"], [])] * 10).sequence_ids.to_pylist() == list("0123456789")
+
+
 def test_events_without_times_have_an_order():
     data = read_events([(["b", "a"], ["L2", "L1"])])
     assert data.time_kind == "order"
@@ -41,6 +45,7 @@ def test_labels_may_be_a_set():
         ([([], ["L"])], "pair 0 has no events"),
         ([({"a", "b"}, [])], "pair 0 has a set of events"),
         ([([(1, "a", "b")], [])], "pair 0 has the event"),
+        ([([(None, "a")], [])], "pair 0 has the event"),
         ([([(1, "a"), "b"], [])], "row 2: time is null"),
         ([(["a", 1], [])], "the pairs cannot be read"),
         ([([""], [])], "event is empty"),

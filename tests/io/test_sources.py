@@ -71,6 +71,11 @@ def test_an_unknown_object_is_refused_with_its_type():
         open_sources({"a": [1]}, "events")
 
 
+def test_a_single_column_without_name_is_refused():
+    with pytest.raises(DataError, match="the events table is no table"):
+        open_sources(pl.Series([1]), "events")
+
+
 def test_a_pandas_column_of_mixed_kinds_is_refused():
     (source,) = open_sources(pd.DataFrame({"a": pd.Series(["x", 1], dtype=object)}), "events")
     with pytest.raises(DataError, match="the events table cannot be read"):

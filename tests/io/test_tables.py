@@ -51,6 +51,11 @@ def test_pandas_categoricals_are_names(assert_equal):
     assert_equal(read_events(frame, LABELS), EXPECTED)
 
 
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["unused", "U02", "P01"])], ids=str)
+def test_polars_categories_are_names(assert_equal, kind):
+    assert_equal(read_events(ROWS.with_columns(pl.col("event").cast(kind)), LABELS), EXPECTED)
+
+
 def test_a_folder_with_events_and_labels_gives_both(tmp_path, assert_equal):
     _write(ROWS, tmp_path / "events.csv")
     _write(LABELS, tmp_path / "labels.parquet")

@@ -17,6 +17,21 @@ def test_a_folder_of_files_is_one_task(root, write_task):
     assert (data.label_names, data.support.tolist()) == (("death",), [2])
 
 
+def test_hidden_folders_are_no_tasks(root, write_task):
+    rows = [(10, _day(9), True), (7, _day(9), False), (9, _day(9), False)]
+    for task in ("death", ".cache", "_logs"):
+        write_task(root / "labels" / task / "0.parquet", rows)
+    (root / "labels" / "README.md").touch()
+    assert read_meds(root).label_names == ("death",)
+
+
+def test_a_column_of_nulls_holds_no_values(root):
+    columns = {"subject_id": [10, 9, 7], "prediction_time": [_day(9)] * 3, "boolean_value": [True] * 3}
+    empty = pl.Series("integer_value", [None] * 3, dtype=pl.Int64)
+    pl.DataFrame(columns).with_columns(empty).write_parquet(root / "task.parquet")
+    assert read_meds(root, root / "task.parquet").support.tolist() == [3]
+
+
 def test_a_mapping_names_the_tasks(root, write_task):
     write_task(root / "x.parquet", [(10, _day(9), True), (7, _day(9), False), (9, _day(9), False)])
     assert read_meds(root, {"death": root / "x.parquet"}).label_names == ("death",)

@@ -106,13 +106,14 @@ def test_a_value_that_is_no_time_is_refused_with_its_offset(array, reason, offse
     assert refusal.value.offset == offset
 
 
-def test_the_largest_exact_integer_is_taken():
-    assert _read(pa.array([2**53]))[0] == [2.0**53]
+def test_the_largest_exact_integers_are_taken():
+    assert _read(pa.array([-(2**53), 2**53]))[0] == [-(2.0**53), 2.0**53]
 
 
 def test_a_later_batch_of_another_kind_is_refused():
-    with pytest.raises(BadValueError, match="a date, but a number before"):
+    with pytest.raises(BadValueError, match="a date, but a number before") as refusal:
         _read(pa.array([1.0]), pa.array([0], pa.timestamp("us")))
+    assert refusal.value.offset == 0
 
 
 def test_null_is_not_a_number_where_nulls_are_allowed():

@@ -1,5 +1,5 @@
 """Classical Markov-boundary methods on event presence, written for sparse data."""
 
-from eventcargo.baselines.search import METHODS, BaselineConfig, find_boundaries
+from eventcargo.baselines.search import METHODS, BaselineConfig, check_method, find_boundaries
 
-__all__ = ["METHODS", "BaselineConfig", "find_boundaries"]
+__all__ = ["METHODS", "BaselineConfig", "check_method", "find_boundaries"]

@@ -37,7 +37,7 @@ BLOCK_LABELS = 8
 class BaselineConfig:
     """Settings of the classical baselines."""
 
-    alpha: float = 0.01
+    alpha: float = 0.05
     "Largest p-value of a dependence; divided by the number of event types if `correct` is on."
     correct: bool = True
     "Bonferroni correction for testing every event type at every step."
@@ -144,8 +144,7 @@ def find_boundaries(
     >>> find_boundaries(EventDataset.from_sequences(sequences)).boundary("brake")
     ['P01']
     """
-    if method not in METHODS:
-        raise ConfigError(f"method={method!r} is unknown; use one of {', '.join(METHODS)}")
+    check_method(method)
     config = config or BaselineConfig()
     task = _task(data, config)
     solve = METHODS[method](task)
@@ -161,6 +160,12 @@ def find_boundaries(
             progress(block.stop, len(task.targets))
     support = dict(zip(data.label_names, data.support.tolist(), strict=True))
     return LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), support)
+
+
+def check_method(method: str) -> None:
+    """Refuse an unknown method, before any work."""
+    if method not in METHODS:
+        raise ConfigError(f"method={method!r} is unknown; use one of {', '.join(METHODS)}")
 
 
 def _task(data: EventDataset, config: BaselineConfig) -> _Task:

@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from eventcargo.baselines import METHODS, BaselineConfig, find_boundaries
+from eventcargo.baselines import METHODS, BaselineConfig, check_method, find_boundaries
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, read
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, progress_bar
 from eventcargo.errors import DataError
 from eventcargo.graphs import LabelGraph
-from eventcargo.io import write_graph
+from eventcargo.io import check_graph_path, write_graph
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 SHOWN_LABELS = 20
 SHOWN_EVENTS = 8
@@ -35,6 +35,8 @@ def baseline(
     config: BaselineConfig = BaselineConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Find the boundary of every label by a classical method on event presence."""
+    check_method(method)
+    check_graph_path(out)
     data = read(events, labels, sequence_id, time, event, label)
     if not data.label_names:
         raise DataError(f"{events}: no labels; a boundary is that of a label, so give --labels")

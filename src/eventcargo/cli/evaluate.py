@@ -23,7 +23,7 @@ from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 Named = dict[str, Scores]
 EventMap = Callable[[str], str] | None

@@ -1,13 +1,14 @@
 """`eventcargo simulate REGIME OUT`: events, labels and their truth as Parquet, one command per regime."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from eventcargo import __version__
-from eventcargo.atomic import atomic_folder
+from eventcargo.atomic import atomic_folder, check_new_folder
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.io import write_events, write_graph
@@ -16,6 +17,7 @@ from eventcargo.simulate import REGIMES, Regime, Simulated
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    add_completion=False,
     help="Make events with known causes: events.parquet, labels.parquet, truth.parquet, simulation.json.",
 )
 
@@ -28,6 +30,7 @@ def _add(name: str, regime: Regime) -> None:
         as_json: AS_JSON = False,
         config: Any = None,
     ) -> None:
+        check_new_folder(out)
         simulated = regime.make(config, seed)
         with atomic_folder(out) as target:
             _write(simulated, target)
@@ -38,8 +41,6 @@ def _add(name: str, regime: Regime) -> None:
 
 
 def _first_paragraph(regime: Regime) -> str:
-    import sys
-
     text = sys.modules[regime.config.__module__].__doc__ or ""
     return text.split(":", 1)[-1].strip()
 

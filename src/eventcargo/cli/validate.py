@@ -11,7 +11,7 @@ from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table,
 from eventcargo.errors import EventCargoWarning
 from eventcargo.summary import QUANTILES, Summary, summarise
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 
 @app.command()
@@ -52,9 +52,9 @@ def _rows(summary: Summary) -> Iterator[tuple[str, Any]]:
 
 
 def _quantile_rows(summary: Summary) -> Iterator[list[Any]]:
-    yield ["events a sequence", *summary.length_quantiles]
+    yield ["events a sequence", *(round(value) for value in summary.length_quantiles)]
     if summary.support_quantiles:
-        yield ["sequences a label", *summary.support_quantiles]
+        yield ["sequences a label", *(round(value) for value in summary.support_quantiles)]
     if summary.time_span_quantiles:
         unit = ", days" if summary.time_kind == "datetime" else ""
         scale = 86400.0 if unit else 1.0

@@ -1,12 +1,13 @@
 """Readers and writers, one module per outside format; the package's own formats are with their classes."""
 
-from eventcargo.io.graphs import read_graph, write_graph
+from eventcargo.io.graphs import check_graph_path, read_graph, write_graph
 from eventcargo.io.meds import read_meds, read_meds_splits
 from eventcargo.io.networks import graph_to_networkx, graph_to_strengths
 from eventcargo.io.tables import read_events
 from eventcargo.io.writers import write_events
 
 __all__ = [
+    "check_graph_path",
     "graph_to_networkx",
     "graph_to_strengths",
     "read_events",

@@ -79,8 +79,7 @@ class NameColumn:
         return codes, self._names.take(pa.array(order))
 
     def _encode(self, values: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()  # categories need not occur, nor differ as strings
+        values = plain(values)  # categories need not occur, nor differ as strings
         self._check_type(values)
         if values.null_count:
             raise BadValueError(f"{self.column} is null; every row needs one", first_true(pc.is_null(values)))
@@ -127,6 +126,16 @@ class NameColumn:
             self._codes[i] = numbers[at : at + len(names)][self._codes[i]]
             at += len(names)
         self._names, self._waiting, self._n_waiting = merged.dictionary, [], 0
+
+
+def plain(values: pa.Array) -> pa.Array:
+    """The values themselves, where they come as numbers of a dictionary."""
+    if not pa.types.is_dictionary(values.type):
+        return values
+    words = values.dictionary
+    if pa.types.is_string_view(words.type):  # polars' categories, which Arrow cannot decode as they are
+        words = words.cast(pa.large_string())
+    return pa.DictionaryArray.from_arrays(values.indices, words).dictionary_decode()
 
 
 def is_text(kind: pa.DataType) -> bool:

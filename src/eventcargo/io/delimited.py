@@ -8,16 +8,15 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import pyarrow as pa
 import pyarrow.csv
 
 from eventcargo.errors import DataError
-from eventcargo.io.text import GZIP_ERRORS, check_utf8, is_gzipped, open_bytes
+from eventcargo.io.text import GZIP_ERRORS, check_utf8, open_bytes
 
 BLOCK_BYTES = 1 << 23
-csv.field_size_limit(1 << 30)
 
 
 def read_header(path: Path, delimiter: str) -> list[str]:
@@ -29,6 +28,8 @@ def read_header(path: Path, delimiter: str) -> list[str]:
     except UnicodeDecodeError:
         check_utf8(path)
         raise
+    except csv.Error as error:
+        raise DataError(f"{path} has no line of column names: {error}") from None
     if not names:
         raise DataError(f"{path} is empty; the first line must name the columns")
     return names
@@ -36,19 +37,52 @@ def read_header(path: Path, delimiter: str) -> list[str]:
 
 def read(path: Path, delimiter: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
     """Batches of the columns asked for, as strings; an empty field stays an empty string."""
-    compression = "gzip" if is_gzipped(path) else None
     try:
-        with pa.input_stream(str(path), compression=compression) as stream:
+        with open_bytes(path) as file:
+            counter = QuoteCounter(file)
             yield from pyarrow.csv.open_csv(
-                stream,
+                counter,
                 read_options=pyarrow.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
                 parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
                 convert_options=pyarrow.csv.ConvertOptions(
                     include_columns=columns, column_types=dict.fromkeys(columns, pa.large_string())
                 ),
             )
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, *GZIP_ERRORS) as error:
         raise _explain(path, delimiter, error) from None
+    if counter.n_quotes % 2:
+        _check_closed(path, delimiter)
+
+
+class QuoteCounter:
+    """A file that counts the quotes read from it.
+
+    Arrow takes the end of the file for the end of a quoted value, so a quote that is never closed swallows
+    all rows after it without an error. An odd number of quotes raises the suspicion.
+    """
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.n_quotes = 0
+
+    def read(self, size: int = -1) -> bytes:
+        content = self._file.read(size)
+        self.n_quotes += content.count(b'"')
+        return content
+
+
+def _check_closed(path: Path, delimiter: str) -> None:
+    """Refuse a file whose last row has an open quote; a stray one within a value, as in 5" disk, is fine."""
+    n_rows = 0
+    try:
+        for _ in _rows(path, delimiter, strict=True):
+            n_rows += 1
+    except csv.Error as error:
+        if "unexpected end of data" in str(error) or "field limit" in str(error):
+            # The header is the first of the rows read, so their number is that of the row after them.
+            raise DataError(f"{path}, row {n_rows}: a quote is opened and never closed") from None
 
 
 def _explain(path: Path, delimiter: str, error: Exception) -> DataError:
@@ -57,18 +91,24 @@ def _explain(path: Path, delimiter: str, error: Exception) -> DataError:
         check_utf8(path)
         rows = _rows(path, delimiter)
         width = len(next(rows))
-        for number, row in enumerate(filter(None, rows), start=1):
+        number = 0
+        for number, row in enumerate(rows, start=1):
             if len(row) != width:
                 return DataError(
                     f"{path}, row {number}: {len(row)} fields, but the first line names {width} columns"
                 )
     except DataError as refusal:
         return refusal
-    except (*GZIP_ERRORS, csv.Error):
-        pass
+    except GZIP_ERRORS:
+        return DataError(f"{path} is damaged: {error}; write it again")
+    except csv.Error:
+        number = -1  # a value too long for the standard library: the row stays unknown
+    if number == 0:
+        return DataError(f"{path} is empty: it has no row below its first line")
     return DataError(f"{path} cannot be read as CSV: {error}")
 
 
-def _rows(path: Path, delimiter: str) -> Iterator[list[str]]:
+def _rows(path: Path, delimiter: str, strict: bool = False) -> Iterator[list[str]]:
+    """Rows that are not blank, the header first."""
     with io.TextIOWrapper(cast(Any, open_bytes(path)), encoding="utf-8-sig", newline="") as text:
-        yield from csv.reader(text, delimiter=delimiter)
+        yield from filter(None, csv.reader(text, delimiter=delimiter, strict=strict))

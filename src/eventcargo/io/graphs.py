@@ -40,11 +40,16 @@ def write_graph(graph: LabelGraph, path: str | Path) -> None:
     {'brake': ['P01', 'U02'], 'fuel': []}
     """
     path = Path(path)
-    if path.suffix.lower() not in WRITERS:
-        raise DataError(f"{path} has an unknown ending; allowed for graphs are {', '.join(WRITERS)}")
+    check_graph_path(path)
     _check_names(graph)
     with atomic_file(path) as target:
         WRITERS[path.suffix.lower()](graph, target)
+
+
+def check_graph_path(path: Path) -> None:
+    """Refuse a path whose ending no graph can be written to, before the work that makes the graph."""
+    if path.suffix.lower() not in WRITERS:
+        raise DataError(f"{path} has an unknown ending; allowed for graphs are {', '.join(WRITERS)}")
 
 
 def read_graph(source: Any) -> LabelGraph:
@@ -87,7 +92,10 @@ def _from_sources(sources: list[Source], support: Mapping[str, int | None]) -> L
     _warn_of_unknown(source.place, source.columns)
     frames = [pl.DataFrame(pl.from_arrow(batch)) for batch in source.read(known)]
     table = pl.concat(frames) if frames else pl.DataFrame(schema={name: EDGE_SCHEMA[name] for name in known})
-    edges = pl.DataFrame([_typed(source.place, table[column]) for column in known])
+    try:
+        edges = pl.DataFrame([_typed(source.place, table[column]) for column in known])
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{source.place} cannot be read as a graph: {error}") from None
     return LabelGraph.from_edges(edges, support)
 
 

@@ -5,7 +5,7 @@ all objects; a key that an object lacks is null there.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -30,6 +30,7 @@ def read_keys(path: Path) -> list[str]:
                 keys.update(dict.fromkeys(row))
     if not keys:
         raise DataError(f"{path} is empty; every line must hold one JSON object")
+    _check_unicode(path, keys)
     return list(keys)
 
 
@@ -40,6 +41,14 @@ def read(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
         arrays = [_column(path, before, column, [row.get(column) for row in rows]) for column in columns]
         yield pa.RecordBatch.from_arrays(arrays, columns)
         before += len(rows)
+
+
+def _check_unicode(path: Path, keys: Iterable[str]) -> None:
+    for key in keys:
+        try:
+            key.encode("utf-8")
+        except UnicodeEncodeError:
+            raise DataError(f"{path} has the key {key!r}, which is not valid Unicode; rename it") from None
 
 
 def _chunks(path: Path) -> Iterator[list[dict[str, Any]]]:

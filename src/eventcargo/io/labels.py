@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from eventcargo.errors import DataError, EventCargoWarning
 from eventcargo.events import Ragged
-from eventcargo.io.columns import BadValueError, NameColumn, collect, first_true, is_text
+from eventcargo.io.columns import BadValueError, NameColumn, collect, first_true, is_text, plain
 from eventcargo.io.sources import Source, open_sources
 
 LABEL = "label"
@@ -88,6 +88,7 @@ class FlagColumn:
         self._rows: list[NDArray[np.int64]] = []
 
     def add(self, values: pa.Array) -> None:
+        values = plain(values)
         is_on, is_off = _flags(values)
         bad = pc.invert(pc.fill_null(pc.or_(is_on, is_off), False))
         if pc.any(bad).as_py():

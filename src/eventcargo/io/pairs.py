@@ -40,7 +40,7 @@ def _unpack(number: int, pair: Any) -> tuple[Sequence[Any], Sequence[Any]]:
         raise DataError(f"pair {number} has a set of events, which has no order; give a list")
     if not events:
         raise DataError(f"pair {number} has no events; every sequence needs at least one")
-    return events, sorted(labels) if isinstance(labels, set | frozenset) else labels
+    return events, list(labels)
 
 
 def _time_and_name(number: int, event: Any) -> tuple[Any, Any]:

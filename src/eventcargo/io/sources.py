@@ -97,7 +97,10 @@ def _open_frame(given: Any, place: str) -> Source:
         return Source(place, [str(name) for name in given.columns], partial(_read_pandas, given, place))
     if isinstance(given, pl.DataFrame):
         return Source(place, given.columns, lambda columns: _read_arrow(given.select(columns), columns))
-    reader = pa.RecordBatchReader.from_stream(given)
+    try:
+        reader = pa.RecordBatchReader.from_stream(given)
+    except pa.ArrowException as error:
+        raise DataError(f"{place} is no table: {error}; give a table with named columns") from None
     return Source(place, _without_index(reader.schema.names), lambda columns: _select(reader, columns))
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from eventcargo.io.bisection import first_failure, parses
-from eventcargo.io.columns import BadValueError, first_true, is_text
+from eventcargo.io.columns import BadValueError, first_true, is_text, plain
 
 Kind = Literal["number", "datetime"]
 
@@ -36,8 +36,7 @@ class TimeColumn:
         self._times: list[NDArray[np.float64]] = []
 
     def add(self, values: pa.Array) -> None:
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
+        values = plain(values)
         if values.null_count and not self._allow_null:
             raise BadValueError(
                 f"{self.column} is null; every row needs a time", first_true(pc.is_null(values))

@@ -1,0 +1,122 @@
+"""Columns of a data set as files in a folder: flat arrays that are mapped into memory, and a JSON header.
+
+Only plain numbers and strings are stored and nothing is unpickled. Every file is checked against the header,
+so that a truncated, foreign or mixed-up folder is refused by name.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from eventcargo.atomic import atomic_folder
+from eventcargo.errors import DataError
+
+FORMAT = "eventcargo-dataset"
+FORMAT_VERSION = 1
+HEADER = ("sequences", "events", "time_kind", "event_names", "label_names")
+COLUMNS: dict[str, np.dtype[Any]] = {
+    "offsets": np.dtype(np.int64),
+    "events": np.dtype(np.int32),
+    "times": np.dtype(np.float64),
+    "label_offsets": np.dtype(np.int64),
+    "labels": np.dtype(np.int32),
+}
+"""The files of a saved data set and what they hold."""
+
+
+def write_columns(
+    folder: Path,
+    header: Mapping[str, Any],
+    parts: Mapping[str, Iterable[NDArray[Any]]],
+    n_labels: int,
+    sequence_ids: pa.Array,
+) -> None:
+    """Write a new folder; every column comes in parts, so that it need not fit in memory."""
+    sizes = _sizes(header, n_labels)
+    with atomic_folder(folder) as target:
+        content = {"format": FORMAT, "version": FORMAT_VERSION, **header}
+        (target / "dataset.json").write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+        for name, kind in COLUMNS.items():
+            _write_column(target / f"{name}.npy", kind, sizes[name], parts[name])
+        table = pa.table({"sequence_id": sequence_ids})
+        path = str(target / "sequence_ids.arrow")
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+
+
+def read_columns(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]], pa.Array]:
+    """Header, columns mapped into memory, and sequence ids of a saved folder."""
+    header = _read_header(folder)
+    try:
+        columns = {
+            name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in COLUMNS
+        }
+        with pa.memory_map(str(folder / "sequence_ids.arrow")) as source:
+            ids = pa.ipc.open_file(source).read_all()["sequence_id"].combine_chunks()
+    except (OSError, ValueError, EOFError, KeyError, pa.ArrowInvalid) as error:
+        raise DataError(f"{folder} is damaged: {error}; write it again") from None
+    _check_columns(folder, header, columns, len(ids))
+    return header, columns, ids if isinstance(ids, pa.Array) else pa.concat_arrays(ids.chunks)
+
+
+def _sizes(header: Mapping[str, Any], n_labels: int) -> dict[str, int]:
+    return {
+        "offsets": header["sequences"] + 1,
+        "events": header["events"],
+        "times": header["events"],
+        "label_offsets": header["sequences"] + 1,
+        "labels": n_labels,
+    }
+
+
+def _write_column(path: Path, kind: np.dtype[Any], size: int, parts: Iterable[NDArray[Any]]) -> None:
+    with path.open("wb") as sink:
+        np.lib.format.write_array_header_1_0(
+            sink, {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (size,)}
+        )
+        for part in parts:
+            np.ascontiguousarray(part, kind).tofile(sink)
+
+
+def _read_header(folder: Path) -> dict[str, Any]:
+    path = folder / "dataset.json"
+    if not path.is_file():
+        raise DataError(f"{folder} is no saved data set: it has no dataset.json; use read_events for tables")
+    try:
+        header = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON: {error}") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise DataError(f"{path} was not written by eventcargo; use read_events for tables")
+    if header.get("version") != FORMAT_VERSION:
+        raise DataError(
+            f"{path} has format version {header.get('version')}, this release reads {FORMAT_VERSION}; "
+            "save the data set again"
+        )
+    missing = set(HEADER) - header.keys()
+    if missing:
+        raise DataError(f"{path} is damaged: it lacks {sorted(missing)}; write it again")
+    return header
+
+
+def _check_columns(
+    folder: Path, header: dict[str, Any], columns: dict[str, NDArray[Any]], n_ids: int
+) -> None:
+    n_labels = int(columns["label_offsets"][-1]) if len(columns["label_offsets"]) else 0
+    expected = _sizes(header, n_labels)
+    for name, size in expected.items():
+        if columns[name].shape != (size,):
+            raise DataError(f"{folder}/{name}.npy has shape {columns[name].shape}, expected ({size},)")
+        if columns[name].dtype != COLUMNS[name]:
+            raise DataError(f"{folder}/{name}.npy holds {columns[name].dtype}, expected {COLUMNS[name]}")
+    for name, end in (("offsets", expected["events"]), ("label_offsets", expected["labels"])):
+        offsets = columns[name]
+        if offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) < 0).any():
+            raise DataError(f"{folder}/{name}.npy does not rise from 0 to {end:,}; write it again")
+    if n_ids != header["sequences"]:
+        raise DataError(f"{folder} holds {n_ids:,} sequence ids for {header['sequences']:,} sequences")

@@ -1,0 +1,33 @@
+import inspect
+from dataclasses import dataclass
+
+from eventcargo.cli.options import with_options
+
+
+@dataclass(frozen=True)
+class Config:
+    size: int = 3
+    "How large."
+    share: float = 0.5
+    "How much."
+
+
+def test_every_field_becomes_an_option_with_its_default_and_help() -> None:
+    @with_options(Config)
+    def command(name: str, config: Config) -> None: ...
+
+    parameters = inspect.signature(command).parameters
+    assert list(parameters) == ["name", "size", "share"]
+    assert parameters["size"].default == 3
+    assert parameters["size"].annotation.__metadata__[0].help == "How large."
+
+
+def test_the_command_gets_the_config_built_from_its_options() -> None:
+    seen = []
+
+    @with_options(Config)
+    def command(name: str, config: Config) -> None:
+        seen.append((name, config))
+
+    command(name="a", size=9, share=0.1)
+    assert seen == [("a", Config(9, 0.1))]

@@ -1,0 +1,45 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eventcargo.io import read_events, read_graph
+from eventcargo.simulate import REGIMES, simulate
+
+from .program import run, run_json
+
+
+@pytest.mark.parametrize("regime", REGIMES)
+def test_every_regime_writes_its_tables(regime: str, tmp_path: Path) -> None:
+    said = run_json("simulate", regime, tmp_path / "out", "--sequences", "60")
+    data = read_events(tmp_path / "out" / "events.parquet", tmp_path / "out" / "labels.parquet")
+    assert len(data) == said["sequences"] == 60
+    truth = pl.read_parquet(tmp_path / "out" / "truth.parquet")
+    assert {"label", "event", "sign"} <= set(truth.columns)
+    assert len(truth) == said["edges"]
+
+
+def test_the_tables_are_those_of_python_with_the_same_seed(fleet: Path) -> None:
+    made = simulate("fleet", sequences=1500, event_types=200, labels=4, seed=3)
+    read = read_events(fleet / "events.parquet", fleet / "labels.parquet")
+    assert read["S000007"] == made.data["S000007"]
+    assert read_graph(fleet / "truth.parquet").edges.equals(made.truth.edges)
+
+
+def test_the_description_holds_what_made_the_data(fleet: Path) -> None:
+    said = json.loads((fleet / "simulation.json").read_text())
+    assert (said["regime"], said["seed"], said["knobs"]["event_types"]) == ("fleet", 3, 200)
+    assert set(said["rules"]) == {"L000", "L001", "L002", "L003"}
+
+
+def test_an_existing_folder_is_not_overwritten(fleet: Path) -> None:
+    before = (fleet / "events.parquet").read_bytes()
+    assert "exists already" in run("simulate", "fleet", fleet, code=1).stderr
+    assert (fleet / "events.parquet").read_bytes() == before
+
+
+def test_a_bad_knob_is_told_with_its_value_and_nothing_is_written(tmp_path: Path) -> None:
+    said = run("simulate", "fleet", tmp_path / "out", "--label-noise", "7", code=1).stderr
+    assert "7" in said
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,177 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from eventcargo import DataError, EventDataset, EventSequence, events
+from eventcargo.storage import FORMAT
+
+
+def _ids(data: EventDataset) -> list[str]:
+    return [sequence.id for sequence in data]
+
+
+def test_empty_dataset_can_be_saved_and_loaded(tmp_path: Path) -> None:
+    EventDataset.from_sequences([]).save(tmp_path / "d")
+    assert len(EventDataset.load(tmp_path / "d")) == 0
+
+
+def test_loaded_dataset_equals_the_saved_one(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    loaded = EventDataset.load(tmp_path / "d")
+    assert list(loaded) == list(tiny)
+    assert loaded.time_kind == tiny.time_kind
+
+
+def test_saved_selection_holds_only_its_sequences(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.select(["car4", "car2"]).save(tmp_path / "d")
+    loaded = EventDataset.load(tmp_path / "d")
+    assert list(loaded) == [tiny["car4"], tiny["car2"]]
+    assert len(loaded.events) == 5
+
+
+def test_loaded_columns_are_mapped_into_memory(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    loaded = EventDataset.load(tmp_path / "d")
+    for column in (loaded.events, loaded.times, loaded.labels):
+        assert isinstance(column.base, np.memmap)
+
+
+def test_save_refuses_a_filled_folder_by_name(tiny: EventDataset, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(DataError, match=f"{tmp_path.name} exists already"):
+        tiny.save(tmp_path)
+
+
+def test_folder_without_header_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"it has no dataset\.json; use read_events"):
+        EventDataset.load(tmp_path)
+
+
+COLUMN_FILES = ["offsets.npy", "events.npy", "times.npy", "label_offsets.npy", "labels.npy"]
+
+
+@pytest.mark.parametrize("name", [*COLUMN_FILES, "sequence_ids.arrow"])
+def test_missing_file_is_refused_by_name(tiny: EventDataset, tmp_path: Path, name: str) -> None:
+    tiny.save(tmp_path / "d")
+    (tmp_path / "d" / name).unlink()
+    with pytest.raises(DataError, match=f"damaged: .*{name}"):
+        EventDataset.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize("name", [*COLUMN_FILES, "sequence_ids.arrow"])
+@pytest.mark.parametrize("kept", [0, 40, -4])
+def test_truncated_file_is_refused(tiny: EventDataset, tmp_path: Path, name: str, kept: int) -> None:
+    tiny.save(tmp_path / "d")
+    path = tmp_path / "d" / name
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(DataError, match="d is damaged"):
+        EventDataset.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize("name", COLUMN_FILES)
+def test_column_of_another_size_is_refused_by_name(tiny: EventDataset, tmp_path: Path, name: str) -> None:
+    tiny.save(tmp_path / "d")
+    path = tmp_path / "d" / name
+    column = np.load(path)
+    np.save(path, np.concatenate([column[:1], column]))
+    with pytest.raises(DataError, match=rf"{name} has shape \({len(column) + 1},\)"):
+        EventDataset.load(tmp_path / "d")
+
+
+def test_column_of_another_kind_is_refused_by_name(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    np.save(tmp_path / "d" / "events.npy", np.zeros(6))
+    with pytest.raises(DataError, match=r"events\.npy holds float64, expected int32"):
+        EventDataset.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize("offsets", [[0, 4, 1, 4, 6], [1, 1, 4, 4, 6], [0, 1, 4, 4, 5]])
+def test_offsets_that_do_not_rise_to_the_end_are_refused(
+    tiny: EventDataset, tmp_path: Path, offsets: list[int]
+) -> None:
+    tiny.save(tmp_path / "d")
+    np.save(tmp_path / "d" / "offsets.npy", np.array(offsets))
+    with pytest.raises(DataError, match=r"offsets\.npy does not rise from 0 to 6"):
+        EventDataset.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize("offsets", [[0, 0, 3, 2, 4], [1, 1, 2, 3, 4]])
+def test_label_offsets_that_do_not_rise_are_refused(
+    tiny: EventDataset, tmp_path: Path, offsets: list[int]
+) -> None:
+    tiny.save(tmp_path / "d")
+    np.save(tmp_path / "d" / "label_offsets.npy", np.array(offsets))
+    with pytest.raises(DataError, match=r"label_offsets\.npy does not rise from 0 to 4"):
+        EventDataset.load(tmp_path / "d")
+
+
+def test_pickled_column_is_refused(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    np.save(tmp_path / "d" / "events.npy", np.array([{}], object), allow_pickle=True)
+    with pytest.raises(DataError, match="d is damaged"):
+        EventDataset.load(tmp_path / "d")
+
+
+def _write_ids(path: Path, table: pa.Table) -> None:
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def test_ids_of_another_number_are_refused_with_both(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    _write_ids(tmp_path / "d" / "sequence_ids.arrow", pa.table({"sequence_id": ["x"]}))
+    with pytest.raises(DataError, match="1 sequence ids for 4 sequences"):
+        EventDataset.load(tmp_path / "d")
+
+
+def test_ids_without_their_column_are_refused(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    _write_ids(tmp_path / "d" / "sequence_ids.arrow", pa.table({"other": ["x"]}))
+    with pytest.raises(DataError, match=r"damaged: .*sequence_id"):
+        EventDataset.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "was not written by eventcargo"),
+        ('{"format": "other"}', "was not written by eventcargo"),
+        (json.dumps({"format": FORMAT, "version": 99}), "format version 99, this release reads 1"),
+        (json.dumps({"format": FORMAT, "version": 1}), "it lacks .*'event_names'"),
+    ],
+)
+def test_foreign_header_is_refused_with_the_reason(
+    tiny: EventDataset, tmp_path: Path, header: str, message: str
+) -> None:
+    tiny.save(tmp_path / "d")
+    (tmp_path / "d" / "dataset.json").write_text(header)
+    with pytest.raises(DataError, match=message):
+        EventDataset.load(tmp_path / "d")
+
+
+def test_hostile_names_survive_save_and_load(tmp_path: Path) -> None:
+    name = 'é"\n,\t\U0001f697'
+    data = EventDataset.from_sequences([EventSequence(name, (name, ""), (0.0, 1.0), (name,))])
+    data.save(tmp_path / "d")
+    assert EventDataset.load(tmp_path / "d")[name] == data[0]
+
+
+def test_columns_saved_in_small_parts_are_the_same_bytes(
+    tiny: EventDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny.save(tmp_path / "whole")
+    monkeypatch.setattr(events, "SAVED_AT_ONCE", 1)
+    tiny.save(tmp_path / "parts")
+    for path in (tmp_path / "whole").iterdir():
+        assert path.read_bytes() == (tmp_path / "parts" / path.name).read_bytes()
+
+
+def test_numbers_without_a_name_are_refused_when_used(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    np.save(tmp_path / "d" / "events.npy", np.full(6, 77, np.int32))
+    with pytest.raises(DataError, match="77 for 3 names"):
+        EventDataset.load(tmp_path / "d").presence()
