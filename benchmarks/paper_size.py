@@ -58,7 +58,8 @@ def run(folder: str, method: str, limit: float) -> dict[str, Any]:
 
 def describe(row: dict[str, Any]) -> str:
     if "seconds" not in row:
-        return f"{row['method']:20} stopped after {row['stopped_after_seconds']:,.0f} s, {row['labels_done']} labels"
+        limit, done = row["stopped_after_seconds"], row["labels_done"]
+        return f"{row['method']:20} stopped after {limit:,.0f} s with {done} labels done"
     macro, weighted = row["scores"]["macro"], row["scores"]["weighted"]
     return (
         f"{row['method']:20} {row['seconds']:8.1f} s {row['peak_gigabytes']:5.2f} GB   "

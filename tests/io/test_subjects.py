@@ -23,6 +23,17 @@ def test_static_events_can_be_dropped_with_a_count(root):
     assert caught[0].filename == __file__
 
 
+def test_dropped_nanoseconds_are_counted_in_a_warning(tmp_path):
+    (tmp_path / "data").mkdir()
+    times = pl.Series("time", [1], dtype=pl.Datetime("ns"))
+    pl.DataFrame({"subject_id": [1], "code": ["A"]}).with_columns(times).write_parquet(
+        tmp_path / "data" / "0.parquet"
+    )
+    with pytest.warns(EventCargoWarning, match="1 times have parts below a microsecond") as caught:
+        read_meds(tmp_path)
+    assert caught[0].filename == __file__
+
+
 def test_shards_are_read_together(tmp_path, write_data, meds_rows):
     write_data(tmp_path, meds_rows[:4], "data/train/0.parquet")
     write_data(tmp_path, meds_rows[4:], "data/held_out/0.parquet")

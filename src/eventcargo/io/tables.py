@@ -4,14 +4,13 @@ Rows are read batch by batch and kept as numbers; at the end they are sorted by 
 of rows and their split over files change nothing, except that events at the same time keep their row order.
 """
 
-import warnings
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning
+from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset, Ragged, TimeKind
 from eventcargo.io.columns import Collector, NameColumn, collect
 from eventcargo.io.labels import read_labels
@@ -106,7 +105,6 @@ def _read_rows(
         collectors[times.column] = times
     if collect(sources, collectors) == 0:
         raise DataError(f"{sources[0].place} is empty: {len(sources)} table(s) with no row; give some events")
-    warn_of_cut_times(times)
     sequences, sequence_ids = ids.finish()
     codes, event_names = names.finish()
     moments = None if times is None else times.finish()
@@ -123,15 +121,6 @@ def _time_column(sources: list[Source], time: str | None) -> TimeColumn | None:
     for source in sources:
         source.check_column(time, "time")
     return TimeColumn(time)
-
-
-def warn_of_cut_times(times: TimeColumn | None) -> None:
-    if times is not None and times.n_cut:
-        warnings.warn(
-            f"{times.n_cut:,} times have parts below a microsecond, which were dropped",
-            EventCargoWarning,
-            stacklevel=4,
-        )
 
 
 def sort_rows(

@@ -5,6 +5,7 @@ Dates with a time zone are converted to UTC, those without are taken as UTC. Par
 dropped and counted.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Literal, cast
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from eventcargo.errors import EventCargoWarning
 from eventcargo.io.bisection import first_failure, parses
 from eventcargo.io.columns import BadValueError, first_true, is_text, plain
 
@@ -49,6 +51,13 @@ class TimeColumn:
             self._add_typed(values)
 
     def finish(self) -> NDArray[np.float64]:
+        """The times of all rows; parts that were dropped are counted in a warning."""
+        if self.n_cut:
+            warnings.warn(
+                f"{self.n_cut:,} times have parts below a microsecond, which were dropped",
+                EventCargoWarning,
+                stacklevel=4,
+            )
         times = np.concatenate([np.zeros(0), *self._times])
         self._times = []
         return times
