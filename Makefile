@@ -40,9 +40,9 @@ demo: $(VENV)/.runtime
 	$(BIN)/eventcargo validate $(DEMO)/events.parquet --labels $(DEMO)/labels.parquet
 	@for method in $(METHODS); do \
 	  $(BIN)/eventcargo baseline $$method $(DEMO)/events.parquet --labels $(DEMO)/labels.parquet \
-	    --out $(DEMO)/$$method.csv >$(DEMO)/$$method.txt || exit 1; done
+	    --out $(DEMO)/$$method.parquet >$(DEMO)/$$method.txt || exit 1; done
 	@cat $(DEMO)/iamb.txt
-	cd $(DEMO) && ../$(BIN)/eventcargo evaluate $(METHODS:=.csv) --truth truth.parquet \
+	cd $(DEMO) && ../$(BIN)/eventcargo evaluate $(METHODS:=.parquet) --truth truth.parquet \
 	  --events events.parquet --labels labels.parquet --out scores.json
 
 check: $(VENV)/.dev

@@ -5,19 +5,18 @@ reads it in a fresh process and reports rows, seconds and the peak of resident m
 same rows as Python tuples. `--order interleaved` mixes the sequences row by row, the hard case;
 `--order sorted` has them one after the other.
 
-    python benchmarks/reading.py --rows 20000000 --out reading.json
+    .venv/bin/python benchmarks/reading.py --rows 20000000
 """
 
 import argparse
 import json
-import os
-import platform
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from record import peak_gigabytes, provenance, save
 
 SAMPLE = 100_000
 CHUNK = 1_000_000
@@ -30,10 +29,9 @@ def main() -> None:
     elif arguments.read:
         print(json.dumps(read(Path(arguments.read))))
     else:
-        result = json.dumps(measure(arguments), indent=1)
-        print(result)
-        if arguments.out:
-            Path(arguments.out).write_text(result + "\n", "utf-8")
+        result = measure(arguments)
+        print(json.dumps(result, indent=1))
+        print(f"written to {save('reading', result, arguments.out)}")
 
 
 def _arguments() -> argparse.Namespace:
@@ -43,7 +41,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--order", choices=["interleaved", "sorted"], default="interleaved")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", help="also write the result to this path")
+    parser.add_argument("--out", type=Path, default=None)
     parser.add_argument("--make", help=argparse.SUPPRESS)
     parser.add_argument("--read", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -60,14 +58,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, object]:
         )
         size = path.stat().st_size
     return {
-        "benchmark": "reading",
         **json.loads(child.stdout),
         "file_mb": round(size / 1e6, 1),
         "order": arguments.order,
-        "seed": arguments.seed,
-        "commit": _commit(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "date": time.strftime("%Y-%m-%d"),
+        **provenance(arguments.seed),
     }
 
 
@@ -106,15 +100,15 @@ def read(path: Path) -> dict[str, object]:
     begin = time.perf_counter()
     data = read_events(path)
     seconds = time.perf_counter() - begin
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = peak_gigabytes()
     return {
         "rows": data.n_events,
         "sequences": len(data),
         "event_types": len(data.event_names),
         "seconds": round(seconds, 2),
         "rows_per_second": round(data.n_events / seconds),
-        "peak_rss_mb": round(peak),
-        "python_objects_mb": round(_object_bytes(path) * data.n_events / 1e6),
+        "peak_gigabytes": round(peak, 2),
+        "python_objects_gigabytes": round(_object_bytes(path) * data.n_events / 1024**3, 2),
     }
 
 
@@ -126,12 +120,6 @@ def _object_bytes(path: Path) -> float:
     rows = list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
     total = sys.getsizeof(rows) + sum(sys.getsizeof(row) + sum(map(sys.getsizeof, row)) for row in rows)
     return total / len(rows)
-
-
-def _commit() -> str:
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    found = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=False)
-    return found.stdout.strip() or "unknown"
 
 
 if __name__ == "__main__":

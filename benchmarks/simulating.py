@@ -1,13 +1,10 @@
 """How long the regime `fleet` takes at the paper's size, and what comes out; prints JSON.
 
-python benchmarks/simulating.py --out simulating.json
+.venv/bin/python benchmarks/simulating.py
 """
 
 import argparse
 import json
-import platform
-import resource
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from eventcargo import __version__
 from eventcargo.simulate import Simulated, simulate
+
+from record import peak_gigabytes, provenance, save
 
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
@@ -32,11 +30,9 @@ def main() -> None:
         seed=options.seed,
     )
     seconds = time.perf_counter() - started
-    result = _origin() | {"seed": options.seed, "seconds": round(seconds, 2)} | _summary(simulated)
-    text = json.dumps(result, indent=1)
-    print(text)
-    if options.out:
-        Path(options.out).write_text(text + "\n", "utf-8")
+    result = {**provenance(options.seed), "seconds": round(seconds, 2), **_summary(simulated)}
+    print(json.dumps(result, indent=1))
+    print(f"written to {save('simulating', result, options.out)}")
 
 
 def _options() -> argparse.Namespace:
@@ -45,30 +41,15 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--event-types", type=int, default=29_100)
     parser.add_argument("--labels", type=int, default=474)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", help="file to write the JSON to as well")
+    parser.add_argument("--out", type=Path, default=None)
     return parser.parse_args()
-
-
-def _origin() -> dict[str, Any]:
-    """What produced the numbers: release, commit, machine."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False, cwd=Path(__file__).parent
-    )
-    return {
-        "version": __version__,
-        "commit": commit.stdout.strip() or None,
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-    }
 
 
 def _summary(simulated: Simulated) -> dict[str, Any]:
     data, truth = simulated.data, simulated.truth
     sizes = Counter(len(events) for events in truth.boundaries.values())
     return {
-        # Linux gives kilobytes
-        "peak_rss_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 2),
+        "peak_gigabytes": round(peak_gigabytes(), 2),
         "sequences": len(data),
         "events": data.n_events,
         "event_types": len(data.event_names),

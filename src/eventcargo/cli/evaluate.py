@@ -82,7 +82,7 @@ def _bounds(data: EventDataset, known: LabelGraph, event_of: EventMap) -> Named:
     """What no thought reaches, and what no thought can exceed."""
     frequent = most_frequent(data, known, event_of=event_of)
     return {
-        "floor: most frequent events": evaluate(frequent, known, event_of=event_of),
+        "floor: most frequent events (size known)": evaluate(frequent, known, event_of=event_of),
         "floor: every event": predict_all(data, known, event_of=event_of),
         "ceiling: what occurs": coverage_ceiling(data, known, event_of=event_of),
     }
