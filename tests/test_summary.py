@@ -20,6 +20,7 @@ def test_figures_by_hand() -> None:
     assert summary.labels_per_sequence == pytest.approx(1 / 3)
     assert summary.repeated_share == pytest.approx(4 / 9)  # x in a, three x in b
     assert summary.time_span_quantiles == [1, 1.1, 1.5, 2, 2.5, 2.9, 3]
+    assert (summary.time_range, summary.times) == ((0.0, 3.0), "numbers, 0 to 3")
 
 
 def problems(*sequences: EventSequence) -> str:

@@ -157,6 +157,15 @@ class EventDataset:
         """Number of sequences that carry each label."""
         return _frozen(np.bincount(self.label_rows.gather(self.labels), minlength=len(self.label_names)))
 
+    @property
+    def time_range(self) -> tuple[float, float] | None:
+        """The first and the last time of all events; None where there is only an order."""
+        used = self.lengths > 0
+        if self.time_kind == "order" or not used.any():
+            return None
+        first = self.times[self.rows.starts[used]].min()
+        return float(first), float(self.times[self.rows.stops[used] - 1].max())
+
     @overload
     def __getitem__(self, key: int | str) -> EventSequence: ...
     @overload
@@ -327,17 +336,16 @@ class EventDataset:
                 f"  events a sequence   {low:,} to {high:,}, median {middle:,}",
                 f"  labels a sequence   {self.label_rows.lengths.mean():.2f} on average, "
                 f"{int((self.label_rows.lengths == 0).sum()):,} sequences without",
-                f"  times               {_describe_times(self)}",
+                f"  times               {describe_times(self)}",
             ]
         )
 
 
-def _describe_times(data: EventDataset) -> str:
-    if data.time_kind == "order" or data.n_events == 0:
+def describe_times(data: EventDataset) -> str:
+    """The span of time in words."""
+    if data.time_range is None:
         return "none; the order of rows"
-    used = data.lengths > 0
-    first = data.times[data.rows.starts[used]].min()
-    last = data.times[data.rows.stops[used] - 1].max()
+    first, last = data.time_range
     if data.time_kind == "datetime":
         days = np.array([first, last]).astype("datetime64[s]").astype("datetime64[D]")
         return f"{days[0]} to {days[1]}"

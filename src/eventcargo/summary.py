@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.events import EventDataset
+from eventcargo.events import EventDataset, describe_times
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 RARE_SUPPORT = 10
@@ -29,6 +29,8 @@ class Summary:
     share_without_label: float
     labels_per_sequence: float
     time_kind: str
+    time_range: tuple[float, float] | None
+    times: str
     time_span_quantiles: list[float] | None
     repeated_share: float
     problems: list[str]
@@ -58,6 +60,8 @@ def summarise(data: EventDataset) -> Summary:
         share_without_label=float((data.label_rows.lengths == 0).mean()) if len(data) else 0.0,
         labels_per_sequence=float(data.label_rows.lengths.mean()) if len(data) else 0.0,
         time_kind=data.time_kind,
+        time_range=data.time_range,
+        times=describe_times(data),
         time_span_quantiles=None if data.time_kind == "order" else _quantiles(_spans(data)),
         repeated_share=1.0 - distinct / data.n_events if data.n_events else 0.0,
         problems=list(_problems(data, np.asarray(kinds.sum(axis=0)).ravel())),

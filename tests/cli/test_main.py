@@ -1,5 +1,7 @@
 import subprocess
 import sys
+from pathlib import Path
+from unittest.mock import patch
 
 from eventcargo import __version__
 from eventcargo.cli import COMMANDS
@@ -40,3 +42,14 @@ def test_an_unknown_command_is_a_usage_error() -> None:
 
 def test_a_missing_argument_is_a_usage_error() -> None:
     assert "events" in run("validate", code=2).stderr.lower()
+
+
+def test_an_interrupt_is_told_and_leaves_no_graph(fleet: Path, tmp_path: Path) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    tables = (fleet / "events.parquet", "--labels", fleet / "labels.parquet")
+    with patch("eventcargo.baselines.search.edge_evidence", stop):
+        said = run("baseline", "iamb", *tables, "--out", tmp_path / "g.csv", code=130).stderr
+    assert "interrupted" in said
+    assert list(tmp_path.iterdir()) == []

@@ -43,6 +43,13 @@ class LazyCommands(TyperGroup):
         module = import_module(f"eventcargo.cli.{name}")
         return name, typer.main.get_command(module.app), rest
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # caught here because typer would exit without a word
+            typer.echo("interrupted; nothing half-written is left behind", err=True)
+            sys.exit(130)
+
 
 app = typer.Typer(
     cls=LazyCommands,
@@ -78,9 +85,6 @@ def main() -> None:
         _fail(str(error))
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except KeyboardInterrupt:
-        typer.echo("interrupted; nothing half-written is left behind", err=True)
-        sys.exit(130)
 
 
 def _fail(reason: str) -> None:

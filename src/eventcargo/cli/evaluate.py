@@ -74,7 +74,7 @@ def _scores(name: str, graph: LabelGraph, known: LabelGraph, event_of: EventMap)
     """Scores of one graph, and without negated literals where the truth has some."""
     scores = {name: evaluate(graph, known, event_of=event_of)}
     if -1 in known.edges["sign"]:
-        scores[f"{name}, positive literals"] = evaluate(graph, known, negated=False, event_of=event_of)
+        scores[f"{name}, without negated"] = evaluate(graph, known, negated=False, event_of=event_of)
     return scores
 
 
@@ -82,7 +82,7 @@ def _bounds(data: EventDataset, known: LabelGraph, event_of: EventMap) -> Named:
     """What no thought reaches, and what no thought can exceed."""
     frequent = most_frequent(data, known, event_of=event_of)
     return {
-        "floor: most frequent events (size known)": evaluate(frequent, known, event_of=event_of),
+        "floor: most frequent, size known": evaluate(frequent, known, event_of=event_of),
         "floor: every event": predict_all(data, known, event_of=event_of),
         "ceiling: what occurs": coverage_ceiling(data, known, event_of=event_of),
     }
@@ -97,21 +97,17 @@ def _report(scores: Named, out: Path | None, as_json: bool) -> None:
         print_json(content)
         return
     first = next(iter(scores.values()))
-    columns = ["graph", *(f"{name} {measure}" for name in AVERAGES for measure in ("P", "R", "F1"))]
     print_table(
-        f"Precision, recall and F1 over {len(first.per_label):,} labels",
-        columns,
-        [[name, *_figures(part)] for name, part in scores.items()],
+        f"Precision, recall, F1 over {len(first.per_label):,} labels",
+        ["graph", *AVERAGES],
+        [[name, *(_figures(part, average) for average in AVERAGES)] for name, part in scores.items()],
     )
     note = first.weighted_note
     print_lines([f"no weighted average: {note}"] if note else [])
     print_lines([f"written to {out}"] if out else [])
 
 
-def _figures(scores: Scores) -> list[float | None]:
-    averages = [scores.average(name) for name in AVERAGES]
-    return [
-        figure
-        for part in averages
-        for figure in ((None, None, None) if part is None else (part.precision, part.recall, part.f1))
-    ]
+def _figures(scores: Scores, average: str) -> str:
+    """Three figures in one cell, so that the table fits a terminal of 80 columns."""
+    part = scores.average(average)
+    return "-" if part is None else f"{part.precision:.3f} {part.recall:.3f} {part.f1:.3f}"

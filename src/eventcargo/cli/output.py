@@ -22,6 +22,10 @@ from rich.text import Text
 AS_JSON = Annotated[bool, typer.Option("--json", help="Print the same content as JSON on standard output.")]
 
 
+SHORT = 20
+"""Values up to this length are not broken over lines; names and lists are."""
+
+
 def print_json(content: Mapping[str, Any]) -> None:
     """Content for scripts, on standard output."""
     typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
@@ -32,7 +36,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
     table = Table(title=title, title_justify="left", title_style="bold")
     for at, column in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[at], int | float) or row[at] is None for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        short = at > 0 and all(len(show(row[at])) <= SHORT for row in rows)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold", no_wrap=short)
     for row in rows:
         table.add_row(*(Text(show(value)) for value in row))
     _console().print(table)

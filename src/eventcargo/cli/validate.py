@@ -40,7 +40,6 @@ def validate(
 
 
 def _rows(summary: Summary) -> Iterator[tuple[str, Any]]:
-    times = {"order": "none; the order of rows", "datetime": "dates", "number": "numbers"}
     yield "sequences", show(summary.sequences)
     yield "events", show(summary.events)
     yield "event types", show(summary.event_types)
@@ -48,7 +47,7 @@ def _rows(summary: Summary) -> Iterator[tuple[str, Any]]:
     yield "sequences without a label", f"{summary.share_without_label:.1%}"
     yield "labels a sequence", show(summary.labels_per_sequence)
     yield "events that repeat one before", f"{summary.repeated_share:.1%}"
-    yield "times", times[summary.time_kind]
+    yield "times", summary.times
 
 
 def _quantile_rows(summary: Summary) -> Iterator[list[Any]]:
