@@ -32,3 +32,26 @@ def chain(n_rows: int, seed: int) -> tuple[Bits, Bits]:
     x = np.where(u, rng.random(n_rows) < 0.8, rng.random(n_rows) < 0.1)
     y = np.where(x, rng.random(n_rows) < 0.7, rng.random(n_rows) < 0.05)
     return np.column_stack([u, x, rng.random((n_rows, 3)) < 0.3]), y
+
+
+def hidden_separator(n_rows: int, seed: int) -> Bits:
+    """Columns t, a, s, x with t -> a <- s, a -> x <- s: only a and s together separate x from t.
+
+    s is no neighbour of t, so what looks at the neighbours of t alone takes x for one.
+    """
+    rng = np.random.default_rng(seed)
+    t, s = rng.random((2, n_rows)) < 0.5
+    a = rng.random(n_rows) < np.where(t, 0.75, 0.15) + np.where(s, 0.15, 0.0)
+    x = rng.random(n_rows) < np.where(a, 0.7, 0.1) - np.where(s, 0.1, 0.0) + np.where(s & ~a, 0.6, 0.0)
+    return np.column_stack([t, a, s, x])
+
+
+def two_votes(n_rows: int, seed: int) -> tuple[Bits, Bits]:
+    """Columns b, c, d and a vote, and another vote as label: two noisy counts of the majority of b, c, d.
+
+    Only all three columns together separate the two votes.
+    """
+    voters = columns(n_rows, 3, seed, density=0.5)
+    majority = voters.sum(axis=1) >= 2
+    vote, other = noisy(majority, seed + 1, flips=0.05), noisy(majority, seed + 2, flips=0.05)
+    return np.column_stack([voters, vote]), other

@@ -97,6 +97,13 @@ def test_small_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert as_sets(parts) == whole
 
 
+def test_a_block_holds_at_least_one_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contingency, "BLOCK_CELLS", 1)
+    engine = Contingency(sp.csr_array(np.array([[1, 0], [0, 1], [1, 1]])))
+    parts = list(engine.tables(np.array([0], np.int32), ()))
+    assert [part.candidates.tolist() for part in parts] == [[0], [1]]
+
+
 def test_candidates_are_tested_in_the_order_asked_for() -> None:
     bits = (np.random.default_rng(1).random((40, 100)) < 0.3).astype(int)
     engine = Contingency(sp.csr_array(bits))

@@ -1,6 +1,6 @@
 import numpy as np
 
-from eventcargo.baselines.iamb import iamb, iamb_of_many
+from eventcargo.baselines.iamb import _shrink, iamb, iamb_of_many
 
 from .tables import chain, columns, independence_of, label, noisy
 
@@ -45,3 +45,9 @@ def test_an_event_type_as_target_is_not_its_own_cause() -> None:
 def test_a_label_without_sequences_has_an_empty_boundary() -> None:
     bits = columns(100, 5, seed=7)
     assert iamb(independence_of(bits), label(np.zeros(100, bool)), 0.05) == []
+
+
+def test_of_two_copies_only_the_one_that_entered_first_leaves() -> None:
+    cause = columns(500, 1, seed=8)
+    test = independence_of(np.column_stack([cause, cause]))
+    assert _shrink(test, label(noisy(cause[:, 0], seed=9)), [0, 1], 0.001) == [1]

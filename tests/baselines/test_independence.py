@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency
 
-from eventcargo.baselines.independence import Dependence
+from eventcargo.baselines.independence import Dependence, Target
 from eventcargo.errors import ConfigError
 
 from .tables import columns, independence_of, label
@@ -90,3 +90,53 @@ def test_critical_values_decide_as_p_does(pairs: list, alpha: float) -> None:
     found = Dependence(np.arange(len(pairs)), g2.astype(float), dof)
     clear = np.abs(found.p_value - alpha) > 1e-9 * alpha
     assert (found.holds(alpha) == (found.p_value <= alpha))[clear].all()
+
+
+def test_no_rows_needed_for_a_degree_of_freedom_is_allowed() -> None:
+    bits, target = empty_stratum()
+    assert independence_of(bits, min_rows_per_dof=0)(label(target), [1]).p_value[0] < 1
+
+
+def test_the_first_event_type_as_a_target_is_no_candidate() -> None:
+    assert Target(np.array([1], np.int32), column=0).itself == [0]
+
+
+def test_five_rows_for_a_degree_of_freedom_are_needed_by_default() -> None:
+    bits = np.array([1, 1, 0, 0, 0], bool)
+    assert independence_of(bits[:, None])(label(bits)).p_value[0] < 1
+    assert independence_of(bits[:4, None])(label(bits[:4])).p_value[0] == 1
+
+
+def test_rows_are_counted_over_small_and_large_strata_together() -> None:
+    candidate = np.array([1, 0] * 6 + [1, 0] * 2, bool)
+    condition = np.array([0] * 12 + [1] * 4, bool)  # 16 rows, two degrees of freedom
+    test = independence_of(np.column_stack([candidate, condition]), min_rows_per_dof=8)
+    assert test(label(candidate), [1]).p_value[0] < 1
+    test = independence_of(np.column_stack([candidate, condition]), min_rows_per_dof=8.5)
+    assert test(label(candidate), [1]).p_value[0] == 1
+
+
+def test_full_degrees_of_freedom_need_rows_for_empty_strata_too() -> None:
+    bits, target = empty_stratum()  # 80 rows can tell, two degrees of freedom
+    assert independence_of(bits, dof="full", min_rows_per_dof=40)(label(target), [1]).p_value[0] < 1
+    assert independence_of(bits, dof="full", min_rows_per_dof=40.5)(label(target), [1]).p_value[0] == 1
+
+
+def test_one_sequence_with_the_event_is_enough_for_it_to_vary() -> None:
+    bits = np.arange(20) == 0
+    assert independence_of(bits[:, None])(label(bits)).dof.tolist() == [1]
+
+
+@pytest.mark.parametrize("dof", ["observed", "full"])
+def test_many_questions_at_once_get_the_answers_of_one_by_one(dof: str) -> None:
+    bits = columns(300, 5, seed=5)
+    test = independence_of(bits, dof=dof)
+    questions = [(label(bits[:, 0] ^ bits[:, 1]), [1, 2]), (label(bits[:, 3]), [])]
+    for (target, condition), found in zip(questions, test.many(questions), strict=True):
+        assert found.p_value.tolist() == test(target, condition).p_value.tolist()
+
+
+def test_rounding_never_leaves_a_negative_g2() -> None:
+    candidate = np.repeat(np.arange(20) < 1, 20)
+    target = np.tile(np.arange(20) < 1, 20)  # exactly independent; unguarded the sum is -2e-12
+    assert independence_of(candidate[:, None])(label(target)).g2.min() >= 0.0

@@ -1,6 +1,8 @@
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
+from eventcargo.baselines import screens
 from eventcargo.baselines.screens import MIN_TOGETHER, l1_logistic, lift, mutual_information
 
 from .tables import chain, columns, independence_of, label, noisy
@@ -23,6 +25,7 @@ def test_lift_prefers_the_purer_event_over_the_more_frequent_one() -> None:
     test = independence_of(np.column_stack([frequent, pure]))
     assert mutual_information(test, label(target), 0.001, top_k=1) == [0]
     assert lift(test, label(target), 0.001, top_k=2) == [1, 0]
+    assert lift(test, label(target), 0.001, top_k=1) == [1]
 
 
 def test_lift_leaves_out_what_is_hardly_ever_seen_together() -> None:
@@ -45,3 +48,58 @@ def test_logistic_regression_of_a_constant_label_is_empty() -> None:
     bits = columns(100, 5, seed=3)
     presence = sp.csc_array(bits.astype(float))
     assert l1_logistic(independence_of(bits), presence, label(np.ones(100, bool)), 0.5) == []
+
+
+def test_lift_leaves_out_what_may_be_chance() -> None:
+    bits, target = chain(3000, seed=0)  # columns 2 to 4 are strangers
+    assert lift(independence_of(bits), label(target), 0.001, top_k=5) == [1, 0]
+
+
+def logistic(bits: np.ndarray, target: np.ndarray, alpha: float = 0.01, penalty: float = 1.0) -> list[int]:
+    return l1_logistic(independence_of(bits), sp.csc_array(bits.astype(float)), label(target), alpha, penalty)
+
+
+def test_logistic_regression_puts_the_largest_weight_first() -> None:
+    bits = columns(3000, 6, seed=4, density=0.5)
+    score = 3.0 * bits[:, 5] - 2.0 * bits[:, 1] + 1.5 * bits[:, 3] - 1.5
+    target = np.random.default_rng(5).random(3000) < 1 / (1 + np.exp(-score))
+    assert logistic(bits, target) == [5, 1, 3]
+
+
+def test_weights_are_measured_against_the_largest_of_either_sign() -> None:
+    bits = columns(6000, 4, seed=6, density=0.5)
+    score = 1.0 - 4.0 * bits[:, 0] + 0.5 * bits[:, 2]
+    target = np.random.default_rng(7).random(6000) < 1 / (1 + np.exp(-score))
+    test = independence_of(bits)
+    assert mutual_information(test, label(target), 0.05, top_k=4) == [0, 2]
+    assert logistic(bits, target, alpha=0.05) == [0]
+
+
+def test_logistic_regression_of_a_coin_is_empty() -> None:
+    bits = columns(500, 20, seed=8)
+    assert logistic(bits, columns(500, 1, seed=9)[:, 0], alpha=1e-4) == []
+
+
+def test_logistic_regression_looks_only_at_what_depends_on_the_label() -> None:
+    bits = columns(30, 20, seed=10, density=0.5)
+    target = columns(30, 1, seed=11, density=0.5)[:, 0]
+    dependent = np.flatnonzero(independence_of(bits)(label(target)).holds(0.1))
+    assert 0 < len(dependent) < 20
+    assert set(logistic(bits, target, alpha=0.1, penalty=0.01)) <= set(dependent.tolist())
+
+
+def test_logistic_regression_gets_the_most_dependent_events_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    bits, target = chain(3000, seed=0)
+    monkeypatch.setattr(screens, "MAX_FEATURES", 1)
+    monkeypatch.setattr(screens, "WEIGHT_SHARE", 0.0)
+    assert logistic(bits, target) == [1]
+
+
+def test_a_penalty_that_leaves_no_weight_leaves_no_event() -> None:
+    bits, target = chain(3000, seed=0)
+    assert logistic(bits, target, penalty=1e6) == []
+
+
+def test_weights_that_do_not_settle_are_no_warning() -> None:
+    bits = columns(200, 30, seed=12, density=0.5)
+    assert logistic(bits, bits[:, 0] ^ bits[:, 1], alpha=0.9, penalty=1e-9)

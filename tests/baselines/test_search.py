@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventcargo.baselines import METHODS, BaselineConfig, find_boundaries
+from eventcargo.baselines.search import BLOCK_LABELS
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset, EventSequence
 from eventcargo.io import read_events
@@ -87,14 +88,77 @@ def test_settings_on_the_edge_are_allowed() -> None:
     BaselineConfig(alpha=1e-9, min_rows_per_dof=0, top_k=1, workers=0)
 
 
-def test_the_correction_divides_alpha_by_the_number_of_event_types(data: EventDataset) -> None:
+CORRECTED = ["iamb", "cmb", "mb-by-mb", "pcd-by-pcd", "mutual-information", "lift"]
+
+
+@pytest.fixture(scope="module")
+def tossed(data: EventDataset) -> EventDataset:
+    """A label that depends on nothing."""
     coins = [EventSequence(s.id, s.events, s.times, ("heads",) if i % 3 else ()) for i, s in enumerate(data)]
-    tossed = EventDataset.from_sequences(coins)
-    loose = find_boundaries(tossed, config=BaselineConfig(alpha=0.8, correct=False))
-    strict = find_boundaries(tossed, config=BaselineConfig(alpha=0.1, correct=False))
-    corrected = find_boundaries(tossed, config=BaselineConfig(alpha=0.1 * len(tossed.event_names)))
+    return EventDataset.from_sequences(coins)
+
+
+@pytest.mark.parametrize("method", CORRECTED)
+def test_the_correction_divides_alpha_by_the_number_of_event_types(method: str, tossed: EventDataset) -> None:
+    loose = find_boundaries(tossed, method, BaselineConfig(alpha=0.8, correct=False))
+    strict = find_boundaries(tossed, method, BaselineConfig(alpha=0.1, correct=False))
+    corrected = find_boundaries(tossed, method, BaselineConfig(alpha=0.1 * len(tossed.event_names)))
     assert corrected.edges.equals(strict.edges)
     assert len(loose) > len(strict)
+
+
+def test_logistic_regression_needs_no_correction(tossed: EventDataset) -> None:
+    plain, corrected = (
+        find_boundaries(tossed, "l1-logistic", BaselineConfig(alpha=0.8, correct=correct))
+        for correct in (False, True)
+    )
+    assert len(plain)
+    assert corrected.edges.equals(plain.edges)
+
+
+def test_the_settings_of_published_results_are_the_defaults() -> None:
+    assert BaselineConfig() == BaselineConfig(
+        alpha=0.05, correct=True, dof="observed", min_rows_per_dof=5.0, top_k=5, workers=0
+    )
+
+
+@pytest.mark.parametrize("method", ["mutual-information", "lift"])
+def test_screens_keep_top_k_events(method: str, tossed: EventDataset) -> None:
+    graph = find_boundaries(tossed, method, BaselineConfig(alpha=0.99, correct=False, top_k=3))
+    assert len(graph) == 3
+
+
+@pytest.mark.parametrize("setting", [{"dof": "full"}, {"min_rows_per_dof": 1000.0}])
+def test_the_settings_of_the_test_reach_it(setting: dict, data: EventDataset) -> None:
+    changed = find_boundaries(data, config=BaselineConfig(**setting))
+    assert changed.edges["p_value"].to_list() != find_boundaries(data).edges["p_value"].to_list()
+
+
+def test_an_inhibitor_has_a_negative_sign(data: EventDataset) -> None:
+    calm = [EventSequence(s.id, s.events, s.times, () if "C" in s.events else ("calm",)) for s in data]
+    row = find_boundaries(EventDataset.from_sequences(calm)).edges.row(0, named=True)
+    assert (row["event"], row["sign"], row["effect"]) == ("C", -1, pytest.approx(-1.0))
+
+
+def test_more_labels_than_a_block_holds_get_their_own_answers() -> None:
+    rng = np.random.default_rng(3)
+    names = [f"e{i:02}" for i in range(2 * BLOCK_LABELS + 1)]
+    made = []
+    for i in range(400):
+        events = [name for name in names if rng.random() < 0.5]
+        times = tuple(float(t) for t in range(len(events)))
+        made.append(EventSequence(f"s{i:04}", tuple(events), times, tuple(f"by {event}" for event in events)))
+    seen: list[tuple[int, int]] = []
+    graph = find_boundaries(
+        EventDataset.from_sequences(made), progress=lambda done, total: seen.append((done, total))
+    )
+    assert graph.boundaries == {f"by {event}": [event] for event in names}
+    assert seen == [(8, 17), (16, 17), (17, 17)]
+
+
+def test_data_without_labels_give_an_empty_graph(data: EventDataset) -> None:
+    bare = EventDataset.from_sequences([EventSequence(s.id, s.events, s.times, ()) for s in data[:20]])
+    assert find_boundaries(bare).labels == []
 
 
 @given(st.permutations("ABCDEFGH"), st.sampled_from(["iamb", "cmb", "pcd-by-pcd", "mi-mcf"]))

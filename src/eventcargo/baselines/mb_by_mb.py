@@ -1,7 +1,7 @@
 """MB-by-MB (Wang, Zhou, Zhao and Geng 2014): the Markov boundary, then what no small set inside separates.
 
-The boundary is MMPC's parents and children plus spouses. A label is a sink and has no spouses; for it the
-answer is MMPC's, checked once more inside the boundary.
+The boundary is MMPC's parents and children plus spouses. A label is a sink and has no spouses; its boundary
+is what MMPC found, which has passed the check for separating sets already.
 """
 
 from itertools import chain, combinations
@@ -12,9 +12,10 @@ from eventcargo.baselines.pc import MAX_CONDITION, mmpc
 
 def mb_by_mb(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
     """The parents of a label (parents and children of an event type), as event numbers."""
-    boundary = mmpc(test, target, alpha)
-    if target.column is not None:
-        boundary += _spouses(test, target, boundary, alpha)
+    members = mmpc(test, target, alpha)
+    if target.column is None:
+        return members
+    boundary = members + _spouses(test, target, members, alpha)
     return [column for column in boundary if not _separable(test, target, column, boundary, alpha)]
 
 
