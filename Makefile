@@ -61,6 +61,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/simulating.py
 	$(BIN)/python benchmarks/fleet.py
+	$(BIN)/python benchmarks/regimes.py
 	$(BIN)/python benchmarks/pycausalfs.py
 	$(BIN)/python benchmarks/paper_size.py
 
