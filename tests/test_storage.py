@@ -1,4 +1,5 @@
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -6,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from eventcargo import DataError, EventDataset, EventSequence, events
-from eventcargo.storage import FORMAT
+from eventcargo.storage import FORMAT, HEADER, write_columns
 
 
 def _ids(data: EventDataset) -> list[str]:
@@ -115,15 +116,37 @@ def test_pickled_column_is_refused(tiny: EventDataset, tmp_path: Path) -> None:
         EventDataset.load(tmp_path / "d")
 
 
+def test_column_that_is_a_pickle_is_refused_and_not_run(tiny: EventDataset, tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple:
+            return Path.touch, (tmp_path / "sprung",)
+
+    tiny.save(tmp_path / "d")
+    (tmp_path / "d" / "events.npy").write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(DataError, match="d is damaged"):
+        EventDataset.load(tmp_path / "d")
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("name", COLUMN_FILES)
+def test_column_without_values_is_refused_by_name(tiny: EventDataset, tmp_path: Path, name: str) -> None:
+    tiny.save(tmp_path / "d")
+    path = tmp_path / "d" / name
+    np.save(path, np.load(path)[:0])
+    with pytest.raises(DataError, match=rf"{name} has shape \(0,\)"):
+        EventDataset.load(tmp_path / "d")
+
+
 def _write_ids(path: Path, table: pa.Table) -> None:
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
 
 
-def test_ids_of_another_number_are_refused_with_both(tiny: EventDataset, tmp_path: Path) -> None:
+@pytest.mark.parametrize("n_ids", [1, 5])
+def test_ids_of_another_number_are_refused_with_both(tiny: EventDataset, tmp_path: Path, n_ids: int) -> None:
     tiny.save(tmp_path / "d")
-    _write_ids(tmp_path / "d" / "sequence_ids.arrow", pa.table({"sequence_id": ["x"]}))
-    with pytest.raises(DataError, match="1 sequence ids for 4 sequences"):
+    _write_ids(tmp_path / "d" / "sequence_ids.arrow", pa.table({"sequence_id": ["x"] * n_ids}))
+    with pytest.raises(DataError, match=f"{n_ids} sequence ids for 4 sequences"):
         EventDataset.load(tmp_path / "d")
 
 
@@ -141,6 +164,8 @@ def test_ids_without_their_column_are_refused(tiny: EventDataset, tmp_path: Path
         ("[]", "was not written by eventcargo"),
         ('{"format": "other"}', "was not written by eventcargo"),
         (json.dumps({"format": FORMAT, "version": 99}), "format version 99, this release reads 1"),
+        (json.dumps({"format": FORMAT, "version": 0}), "format version 0, this release reads 1"),
+        (json.dumps({"format": FORMAT}), "format version None, this release reads 1"),
         (json.dumps({"format": FORMAT, "version": 1}), "it lacks .*'event_names'"),
     ],
 )
@@ -150,6 +175,19 @@ def test_foreign_header_is_refused_with_the_reason(
     tiny.save(tmp_path / "d")
     (tmp_path / "d" / "dataset.json").write_text(header)
     with pytest.raises(DataError, match=message):
+        EventDataset.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize("name", HEADER)
+def test_header_that_lacks_a_part_is_refused_by_its_name(
+    tiny: EventDataset, tmp_path: Path, name: str
+) -> None:
+    tiny.save(tmp_path / "d")
+    path = tmp_path / "d" / "dataset.json"
+    content = json.loads(path.read_text("utf-8"))
+    del content[name]
+    path.write_text(json.dumps(content), "utf-8")
+    with pytest.raises(DataError, match=rf"it lacks \['{name}'\]"):
         EventDataset.load(tmp_path / "d")
 
 
@@ -168,6 +206,14 @@ def test_columns_saved_in_small_parts_are_the_same_bytes(
     tiny.save(tmp_path / "parts")
     for path in (tmp_path / "whole").iterdir():
         assert path.read_bytes() == (tmp_path / "parts" / path.name).read_bytes()
+
+
+def test_parts_of_a_wider_kind_are_written_as_their_column_is(tmp_path: Path) -> None:
+    header = {"sequences": 1, "events": 2, "time_kind": "number", "event_names": ["a"], "label_names": []}
+    parts = {name: [np.zeros(2, np.int64)] for name in ("offsets", "events", "times", "label_offsets")}
+    parts["offsets"] = [np.array([0, 2])]
+    write_columns(tmp_path / "d", header, {**parts, "labels": []}, 0, pa.array(["s"], pa.large_string()))
+    assert EventDataset.load(tmp_path / "d")["s"].events == ("a", "a")
 
 
 def test_numbers_without_a_name_are_refused_when_used(tiny: EventDataset, tmp_path: Path) -> None:

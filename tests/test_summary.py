@@ -51,3 +51,80 @@ def test_events_in_every_sequence_are_a_problem() -> None:
 def test_an_empty_selection_has_a_summary() -> None:
     data = EventDataset.from_sequences([sequence("a", "xyz")]).select([])
     assert summarise(data).sequences == 0
+
+
+def sound(n: int = 20) -> list[EventSequence]:
+    """Sequences of three events of which every second carries a label; nothing looks wrong."""
+    return [sequence(f"{i:02}", ("xyz", "yza", "zab", "xab")[i % 4], ("bad",) * (i % 2)) for i in range(n)]
+
+
+def test_sound_data_have_no_problems() -> None:
+    assert problems(*sound()) == ""
+
+
+def test_a_label_with_ten_sequences_is_not_rare() -> None:
+    assert "labels have fewer than 10" not in problems(*sound(20))
+    assert "1 labels have fewer than 10" in problems(*sound(19))
+
+
+def test_a_label_that_one_sequence_lacks_is_no_problem() -> None:
+    made = [EventSequence(s.id, s.events, s.times, ("bad",) * (i > 0)) for i, s in enumerate(sound())]
+    assert problems(*made) == ""
+
+
+def test_an_event_type_that_one_sequence_lacks_is_no_problem() -> None:
+    made = [sequence(f"{i:02}", "xyz" if i else "yza", ("bad",) * (i % 2)) for i in range(20)]
+    assert "1 event types occur in one sequence only" in problems(*made)
+    assert "2 event types occur in every sequence" in problems(*made)
+
+
+def test_a_label_that_nobody_carries_is_a_problem_but_not_a_rare_one() -> None:
+    data = EventDataset.from_sequences([*sound(), sequence("last", "xyz", ("gone",))])
+    said = summarise(data.select(range(20))).problems
+    assert said == ["1 labels are carried by no sequence; nothing can be found for them"]
+
+
+def test_an_event_type_that_occurs_nowhere_is_not_one_that_occurs_once() -> None:
+    data = EventDataset.from_sequences([*sound(), sequence("last", "new", ("bad",))])
+    assert summarise(data.select(range(20))).problems == []
+
+
+def test_data_without_labels_are_a_problem() -> None:
+    assert "there are no labels" in problems(sequence("a", "xyz"), sequence("b", "zab"))
+
+
+def test_one_event_alone_is_not_out_of_order() -> None:
+    said = problems(sequence("a", "x"), sequence("b", ""), sequence("c", "xyz", step=0.0))
+    assert "1 sequences have all their events at one time" in said
+
+
+def test_data_without_times_have_no_spans_and_lack_no_order() -> None:
+    rows = [sequence("a", "xyz", step=0.0), sequence("b", "xyz")]
+    summary = summarise(EventDataset.from_sequences(rows, time_kind="order"))
+    assert summary.time_span_quantiles is None
+    assert not any("at one time" in problem for problem in summary.problems)
+
+
+def test_dates_have_spans_too() -> None:
+    summary = summarise(EventDataset.from_sequences([sequence("a", "xyz")], time_kind="datetime"))
+    assert summary.time_span_quantiles == [2.0] * 7
+
+
+def test_a_sequence_without_events_has_no_span() -> None:
+    data = EventDataset.from_sequences([sequence("a", ""), sequence("b", "xyz"), sequence("c", "")])
+    assert summarise(data).time_span_quantiles == [2.0] * 7
+
+
+def test_support_has_the_quantiles_of_the_labels() -> None:
+    rows = [sequence("a", "xyz", ("p", "q")), sequence("b", "xyz", ("p",)), sequence("c", "x", ("p",))]
+    support = summarise(EventDataset.from_sequences(rows)).support_quantiles
+    assert support == pytest.approx([1, 1.1, 1.5, 2, 2.5, 2.9, 3])
+
+
+def test_the_range_of_times_is_told_in_figures_and_words() -> None:
+    summary = summarise(EventDataset.from_sequences([sequence("a", "xyz"), sequence("b", "xy", step=5.0)]))
+    assert (summary.time_range, summary.times) == ((0.0, 5.0), "numbers, 0 to 5")
+
+
+def test_sequences_without_any_event_repeat_nothing() -> None:
+    assert summarise(EventDataset.from_sequences([sequence("a", "")])).repeated_share == 0.0

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 import sys
 import warnings
 from dataclasses import dataclass
@@ -33,7 +34,12 @@ def run(*arguments: str | Path, code: int = 0) -> Done:
         except SystemExit as end:
             left = int(end.code or 0)
     assert left == code, stderr.getvalue()
-    return Done(stdout.getvalue(), stderr.getvalue())
+    return Done(plain(stdout.getvalue()), plain(stderr.getvalue()))
+
+
+def plain(printed: str) -> str:
+    """What was printed without colours, which some environments ask for even where nobody watches."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", printed)
 
 
 def run_json(*arguments: str | Path) -> Any:

@@ -1,14 +1,20 @@
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+from eventcargo import EventDataset
 from eventcargo.cli.data import read
+from eventcargo.io import write_events
 
 NAMES = {"sequence_id": "sequence_id", "time": "time", "event": "event", "label": "label"}
 
 
-def test_a_folder_with_data_and_metadata_is_read_as_meds(tmp_path: Path) -> None:
+@pytest.fixture
+def meds(tmp_path: Path) -> Path:
+    """A MEDS folder of one subject, and a task outside of its usual place."""
     (tmp_path / "data").mkdir()
     (tmp_path / "metadata").mkdir()
     when = pa.array([0, 1_000_000], pa.timestamp("us"))
@@ -16,7 +22,13 @@ def test_a_folder_with_data_and_metadata_is_read_as_meds(tmp_path: Path) -> None
     pq.write_table(
         pa.table({**table, "numeric_value": pa.nulls(2, pa.float32())}), tmp_path / "data" / "0.parquet"
     )
-    data = read(str(tmp_path), None, **NAMES)
+    task = {"subject_id": table["subject_id"][:1], "prediction_time": when[1:], "boolean_value": [True]}
+    pq.write_table(pa.table(task), tmp_path / "task.parquet")
+    return tmp_path
+
+
+def test_a_folder_with_data_and_metadata_is_read_as_meds(meds: Path) -> None:
+    data = read(str(meds), None, **NAMES)
     assert (data["7"].events, data.time_kind) == (("A", "B"), "datetime")
 
 
@@ -24,3 +36,23 @@ def test_a_saved_data_set_is_read_by_its_folder(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("sequence_id,event\na,x\na,y\n")
     read(str(tmp_path / "e.csv"), None, **NAMES).save(tmp_path / "saved")
     assert read(str(tmp_path / "saved"), None, **NAMES)["a"].events == ("x", "y")
+
+
+def test_labels_of_a_meds_folder_are_its_task(meds: Path) -> None:
+    assert read(str(meds), str(meds / "task.parquet"), **NAMES)["7"].labels == ("task",)
+
+
+@pytest.mark.parametrize("name", ["data", "metadata"])
+def test_a_folder_with_one_of_the_two_is_a_folder_of_tables(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / "e.csv").write_text("sequence_id,event\na,x\n")
+    assert read(str(tmp_path), None, **NAMES)["a"].events == ("x",)
+
+
+def test_every_column_can_be_mapped(tiny: EventDataset, tmp_path: Path) -> None:
+    write_events(tiny.select(["car2", "car4"]), tmp_path / "d")
+    mapped = dict(zip(NAMES, ("vin", "when", "dtc", "fault"), strict=True))
+    for table in ("events.parquet", "labels.parquet"):
+        pl.read_parquet(tmp_path / "d" / table).rename(mapped, strict=False).write_parquet(tmp_path / table)
+    data = read(str(tmp_path / "events.parquet"), str(tmp_path / "labels.parquet"), **mapped)
+    assert list(data) == [tiny["car2"], tiny["car4"]]

@@ -3,8 +3,11 @@ import sys
 from pathlib import Path
 from unittest.mock import patch
 
+import polars as pl
+import pytest
+
 from eventcargo import __version__
-from eventcargo.cli import COMMANDS
+from eventcargo.cli import COMMANDS, _show_warning
 
 from .program import run
 
@@ -16,7 +19,17 @@ def test_help_lists_every_command() -> None:
 
 def test_every_command_has_help_of_its_own() -> None:
     for name in COMMANDS:
-        assert "Usage: " in run(name, "--help").stdout
+        assert f"eventcargo {name}" in run(name, "--help").stdout
+
+
+def test_help_says_what_every_command_does() -> None:
+    printed = " ".join(run("-h").stdout.replace("│", " ").split())
+    assert all(text in printed for text in COMMANDS.values())
+
+
+def test_without_a_command_the_help_is_shown() -> None:
+    done = run(code=2)
+    assert "validate" in done.stdout + done.stderr
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -53,3 +66,44 @@ def test_an_interrupt_is_told_and_leaves_no_graph(fleet: Path, tmp_path: Path) -
         said = run("baseline", "iamb", *tables, "--out", tmp_path / "g.csv", code=130).stderr
     assert "interrupted" in said
     assert list(tmp_path.iterdir()) == []
+
+
+def foreign_label(folder: Path) -> tuple[str | Path, ...]:
+    """A command that warns: the graph has a label that the truth lacks."""
+    pl.DataFrame({"label": ["a", "b"], "event": ["x", "x"]}).write_csv(folder / "g.csv")
+    pl.DataFrame({"label": ["a"], "event": ["x"]}).write_csv(folder / "t.csv")
+    return "evaluate", folder / "g.csv", "--truth", folder / "t.csv"
+
+
+def test_a_warning_is_one_line_on_standard_error_every_time(tmp_path: Path) -> None:
+    command = foreign_label(tmp_path)
+    for _ in range(2):
+        done = run(*command)
+        assert done.stderr.startswith("warning: 1 of 2 labels found are not in the truth")
+        assert "warning: " not in done.stdout
+
+
+def test_warnings_of_other_packages_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    _show_warning("old", DeprecationWarning, "file.py", 1)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_error_goes_to_standard_error_alone() -> None:
+    done = run("validate", "nowhere.parquet", code=1)
+    assert done.stdout == ""
+    assert done.stderr.count("error: ") == 1
+
+
+def test_an_error_of_the_system_names_the_file(fleet: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    truth = fleet / "truth.parquet"
+    said = run("evaluate", truth, "--truth", truth, "--out", tmp_path / "file" / "s.json", code=1).stderr
+    assert said.strip() == f"error: {tmp_path / 'file'}: File exists"
+
+
+def test_an_error_of_the_system_without_a_file_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(Path, "is_dir", fail)
+    assert run("validate", "e.csv", code=1).stderr.strip() == "error: the disk is full"

@@ -1,5 +1,6 @@
 import inspect
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from eventcargo.cli.options import with_options
 
@@ -31,3 +32,24 @@ def test_the_command_gets_the_config_built_from_its_options() -> None:
 
     command(name="a", size=9, share=0.1)
     assert seen == [("a", Config(9, 0.1))]
+
+
+@dataclass(frozen=True)
+class Choice:
+    kind: Literal["one", "two"] = "one"
+    "Which."
+
+
+def test_a_choice_is_parsed_as_text_so_that_the_config_refuses_it() -> None:
+    @with_options(Choice)
+    def command(config: Choice) -> None: ...
+
+    assert get_args(inspect.signature(command).parameters["kind"].annotation)[0] is str
+
+
+def test_the_command_keeps_its_name_and_help() -> None:
+    @with_options(Config)
+    def command(config: Config) -> None:
+        """Does it."""
+
+    assert (command.__name__, command.__doc__) == ("command", "Does it.")

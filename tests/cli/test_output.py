@@ -1,11 +1,25 @@
-import pytest
+import sys
 
-from eventcargo.cli.output import print_table, show
+import pytest
+from rich.progress import Progress
+
+from eventcargo.cli.output import SHORT, print_json, print_lines, print_table, progress_bar, show
 
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, "-"), (True, "yes"), (29100, "29,100"), (0.5, "0.500"), (12345.6, "12,346"), ("x", "x")],
+    [
+        (None, "-"),
+        (True, "yes"),
+        (False, "no"),
+        (29100, "29,100"),
+        (0.5, "0.500"),
+        (999.5, "999.500"),
+        (1000.0, "1,000"),
+        (12345.6, "12,346"),
+        (-12345.6, "-12,346"),
+        ("x", "x"),
+    ],
 )
 def test_values_are_shown_as_people_read_them(value: object, shown: str) -> None:
     assert show(value) == shown
@@ -14,3 +28,70 @@ def test_values_are_shown_as_people_read_them(value: object, shown: str) -> None
 def test_names_are_never_taken_for_markup(capsys: pytest.CaptureFixture[str]) -> None:
     print_table("t", ["name"], [["[red]alarm[/red]"]])
     assert "[red]alarm[/red]" in capsys.readouterr().out
+
+
+def test_lines_are_never_taken_for_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    print_lines(["[red]alarm[/red]"])
+    assert capsys.readouterr().out == "[red]alarm[/red]\n"
+
+
+def cells(printed: str) -> list[list[str]]:
+    return [line.split("│")[1:-1] for line in printed.splitlines() if line.startswith("│")]
+
+
+def test_columns_of_numbers_stand_to_the_right_even_with_gaps(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("t", ["number", "mixed", "word"], [[1, 2, "x"], [None, "y", "zz"]])
+    rows = cells(capsys.readouterr().out)
+    assert rows == [["      1 ", " 2     ", " x    "], ["      - ", " y     ", " zz   "]]
+
+
+def test_a_wide_table_is_not_cut_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("t", ["name"], [["x" * 150]])
+    assert "x" * 150 in capsys.readouterr().out
+
+
+def test_a_cell_wider_than_the_table_is_folded_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("t", ["name", "list"], [["x" * 400, "z" * 400]])
+    printed = capsys.readouterr().out
+    assert (printed.count("x"), printed.count("z")) == (400, 400)
+
+
+def test_a_short_value_beside_a_long_name_is_not_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    value = "one two three four f"
+    assert len(value) == SHORT
+    print_table("t", ["name", *"abcdef"], [["x" * 30, *[value] * 6]])  # too wide by less than the name
+    assert capsys.readouterr().out.count(value) == 6
+
+
+def test_json_keeps_letters_of_all_languages(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"größe": "é"})
+    assert capsys.readouterr().out == '{\n "größe": "é"\n}\n'
+
+
+def test_the_progress_bar_counts_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[object, object]] = []
+
+    def note(_bar: Progress, _task: int, *, completed: int, total: int, rate: str) -> None:
+        seen.append((completed, total))
+
+    monkeypatch.setattr(Progress, "update", note)
+    with progress_bar("labels") as tell:
+        tell(3, 10)
+    assert seen == [(3, 10)]
+
+
+def test_the_progress_bar_is_drawn_on_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress_bar("labels") as tell:
+        tell(3, 10)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert " 3/10" in printed.err
+
+
+def test_the_progress_bar_is_silent_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("labels") as tell:
+        tell(3, 10)
+    assert capsys.readouterr() == ("", "")

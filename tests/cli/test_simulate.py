@@ -4,6 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from eventcargo import __version__
 from eventcargo.io import read_events, read_graph
 from eventcargo.simulate import REGIMES, simulate
 
@@ -43,3 +44,26 @@ def test_a_bad_knob_is_told_with_its_value_and_nothing_is_written(tmp_path: Path
     said = run("simulate", "fleet", tmp_path / "out", "--label-noise", "7", code=1).stderr
     assert "7" in said
     assert not (tmp_path / "out").exists()
+
+
+def test_what_is_told_is_what_was_written(tmp_path: Path) -> None:
+    said = run_json("simulate", "ordered", tmp_path / "out", "--sequences", "60", "--seed", "5")
+    assert said["events"] == len(pl.read_parquet(tmp_path / "out" / "events.parquet"))
+    assert said["folder"] == str(tmp_path / "out")
+    written = json.loads((tmp_path / "out" / "simulation.json").read_text())
+    assert {name: said[name] for name in written} == written
+    assert (written["seed"], written["version"]) == (5, __version__)
+
+
+def test_people_are_told_the_size_of_data_and_truth(tmp_path: Path) -> None:
+    printed = run("simulate", "ordered", tmp_path / "out", "--sequences", "60").stdout
+    edges = len(read_graph(tmp_path / "out" / "truth.parquet"))
+    assert "60 sequences" in printed
+    assert f" {edges} edges" in printed
+    assert f"written to {tmp_path / 'out'}" in " ".join(printed.split())
+
+
+def test_every_regime_says_what_it_is() -> None:
+    printed = run("simulate", "fleet", "--help").stdout
+    assert "many event types, long sequences" in printed
+    assert "The regime" not in printed

@@ -50,3 +50,63 @@ def test_a_missing_column_is_one_readable_paragraph(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_told_by_name() -> None:
     assert "nowhere.parquet" in run("validate", "nowhere.parquet", code=1).stderr
+
+
+def table(printed: str) -> dict[str, list[str]]:
+    """Rows of what was printed: first cell to the others."""
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in printed.splitlines() if "│" in line]
+    return {row[0]: row[1:] for row in rows}
+
+
+def sound(folder: Path, times: list[float] | list[str]) -> tuple[str | Path, ...]:
+    """Forty sequences of three events, of which every second carries a label; nothing looks wrong."""
+    kinds = ("xyz", "yab")
+    rows = [
+        (f"{i:02}", when, name) for i in range(40) for when, name in zip(times, kinds[i % 2], strict=True)
+    ]
+    rows = [(name, when, "c" if event == "y" and int(name) % 4 == 0 else event) for name, when, event in rows]
+    pl.DataFrame(rows, schema=["sequence_id", "time", "event"], orient="row").write_csv(folder / "e.csv")
+    carriers = [f"{i:02}" for i in range(0, 40, 2)]
+    pl.DataFrame({"sequence_id": carriers, "fault": ["bad"] * 20}).write_csv(folder / "l.csv")
+    return folder / "e.csv", "--labels", folder / "l.csv", "--label", "fault"
+
+
+def test_every_figure_stands_in_its_row(tmp_path: Path) -> None:
+    rows = table(run("validate", *sound(tmp_path, [0.0, 1.0, 4.5])).stdout)
+    assert rows["sequences"] == ["40"]
+    assert rows["events"] == ["120"]
+    assert rows["event types"] == ["6"]
+    assert rows["labels"] == ["1"]
+    assert rows["sequences without a label"] == ["50.0%"]
+    assert rows["labels a sequence"] == ["0.500"]
+    assert rows["events that repeat one before"] == ["0.0%"]
+    assert rows["times"] == ["numbers, 0 to 4.5"]
+    assert rows["sequences a label"] == ["20"] * 7
+    assert rows["time span of a sequence"] == ["4.500"] * 7
+
+
+def test_dates_have_their_span_in_days(tmp_path: Path) -> None:
+    days = ["2024-01-01T00:00:00", "2024-01-02T00:00:00", "2024-01-02T12:00:00"]
+    rows = table(run("validate", *sound(tmp_path, days)).stdout)
+    assert rows["times"] == ["2024-01-01 to 2024-01-02"]
+    assert rows["time span of a sequence, days"] == ["1.500"] * 7
+
+
+def test_data_without_problems_are_told_so(tmp_path: Path) -> None:
+    command = sound(tmp_path, [0.0, 1.0, 4.5])
+    assert run_json("validate", *command)["problems"] == []
+    assert "no problems found" in run("validate", *command).stdout
+
+
+def test_problems_are_told_to_people(tmp_path: Path) -> None:
+    pl.DataFrame({"sequence_id": ["a", "b"], "event": ["x", "x"]}).write_csv(tmp_path / "e.csv")
+    printed = run("validate", tmp_path / "e.csv").stdout
+    assert "problem: there are no labels" in printed
+    assert "no problems found" not in printed
+
+
+def test_what_is_not_there_has_no_row_of_quantiles(tmp_path: Path) -> None:
+    pl.DataFrame({"sequence_id": ["a", "b"], "event": ["x", "x"]}).write_csv(tmp_path / "e.csv")
+    rows = table(run("validate", tmp_path / "e.csv").stdout)
+    assert rows["times"] == ["none; the order of rows"]
+    assert not {"sequences a label", "time span of a sequence"} & rows.keys()

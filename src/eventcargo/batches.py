@@ -1,0 +1,114 @@
+"""Batches: sequences as rectangles of numbers for models. The only place where padding is made.
+
+Position 0 is BOS, then the events, the last real position is EOS, then PAD on the right. What a model says at
+position i is given ids 0 to i, so that at EOS it is given the whole sequence. Times are relative to the
+sequence's first event; BOS has the first event's time, EOS the last one's.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.errors import ConfigError, EventCargoWarning
+from eventcargo.events import EventDataset
+from eventcargo.vocabulary import BOS, EOS, PAD, Vocabulary
+
+MARKS = 2
+"""Positions that are no events: BOS and EOS."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded sequences; B sequences, L positions, Y labels."""
+
+    ids: NDArray[np.int64]  # (B, L)
+    times: NDArray[np.float32]  # (B, L)
+    lengths: NDArray[np.int64]  # (B,) real positions, BOS and EOS included
+    labels: NDArray[np.float32]  # (B, Y)
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Which positions are real: (B, L)."""
+        return np.arange(self.ids.shape[1]) < self.lengths[:, None]
+
+    @property
+    def at_end(self) -> NDArray[np.bool_]:
+        """The EOS positions, where a model is given the whole sequence: (B, L)."""
+        return np.arange(self.ids.shape[1]) == self.lengths[:, None] - 1
+
+
+class Batches:
+    """Makes batches of a data set; event types outside of the vocabulary become UNK.
+
+    A sequence longer than `max_length` positions is cut at its start, because a label is nearer to the
+    end; how many are cut is said in a warning.
+
+    >>> from eventcargo.events import EventSequence
+    >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "y"), (5.0, 7.0), ("bad",))])
+    >>> batch = Batches(data, Vocabulary(("x", "y")), max_length=16).take(np.array([0]))
+    >>> batch.ids.tolist(), batch.times.tolist()
+    ([[1, 4, 5, 2]], [[0.0, 0.0, 2.0, 2.0]])
+    """
+
+    def __init__(self, data: EventDataset, vocabulary: Vocabulary, max_length: int) -> None:
+        if max_length <= MARKS:
+            raise ConfigError(f"max_length={max_length} leaves no room for events; use {MARKS + 1} or more")
+        self._data, self._room = data, max_length - MARKS
+        self._lookup = vocabulary.lookup(data.event_names)
+        self.lengths = np.minimum(data.lengths, self._room) + MARKS
+        n_cut = int((data.lengths > self._room).sum())
+        if n_cut:
+            warnings.warn(
+                f"{n_cut:,} of {len(data):,} sequences have more than {self._room:,} events; "
+                "only their last ones are used",
+                EventCargoWarning,
+                stacklevel=2,
+            )
+
+    def take(self, rows: NDArray[np.int64]) -> Batch:
+        """The batch of these sequences, as wide as its longest one."""
+        width = int(self.lengths[rows].max(initial=MARKS))
+        ids = np.full((len(rows), width), PAD, np.int64)
+        times = np.zeros((len(rows), width), np.float32)
+        labels = np.zeros((len(rows), len(self._data.label_names)), np.float32)
+        for at, row in enumerate(rows):
+            self._fill(ids[at], times[at], int(row))
+            label_rows = self._data.label_rows
+            labels[at, self._data.labels[label_rows.starts[row] : label_rows.stops[row]]] = 1.0
+        return Batch(ids, times, self.lengths[rows], labels)
+
+    def _fill(self, ids: NDArray[np.int64], times: NDArray[np.float32], row: int) -> None:
+        stop = self._data.rows.stops[row]
+        start = max(self._data.rows.starts[row], stop - self._room)
+        n = int(stop - start)
+        ids[0], ids[n + 1] = BOS, EOS
+        ids[1 : n + 1] = self._lookup[self._data.events[start:stop]]
+        if n:
+            since = self._data.times[start:stop] - self._data.times[start]
+            times[1 : n + 1] = since
+            times[n + 1] = since[-1]
+
+    def in_order(self, tokens: int) -> Iterator[NDArray[np.int64]]:
+        """Row numbers of batches in the order of the data, each of at most about `tokens` positions."""
+        return _packed(np.arange(len(self.lengths)), self.lengths, tokens)
+
+    def shuffled(self, tokens: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+        """Row numbers of batches of similar lengths, in random order: hardly any padding."""
+        noisy = self.lengths * rng.uniform(0.95, 1.05, len(self.lengths))
+        batches = list(_packed(np.argsort(noisy, kind="stable"), self.lengths, tokens))
+        return (batches[at] for at in rng.permutation(len(batches)))
+
+
+def _packed(order: NDArray[np.int64], lengths: NDArray[np.int64], tokens: int) -> Iterator[NDArray[np.int64]]:
+    """Consecutive parts of `order` whose rectangle has at most `tokens` positions, one sequence at least."""
+    start, widest = 0, 0
+    for at, row in enumerate(order):
+        widest = max(widest, int(lengths[row]))
+        if at > start and widest * (at - start + 1) > tokens:
+            yield order[start:at]
+            start, widest = at, int(lengths[row])
+    if start < len(order):
+        yield order[start:]
