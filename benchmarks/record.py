@@ -34,8 +34,8 @@ def peak_gigabytes() -> float:
 
 
 def save(name: str, result: dict[str, Any], out: Path | None = None) -> Path:
-    """Write a result as JSON, by default to benchmarks/out/NAME.json."""
-    path = out or Path(__file__).parent / "out" / f"{name}.json"
+    """Write a result as JSON, by default to benchmarks/results/NAME.json."""
+    path = out or Path(__file__).parent / "results" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n")
     return path

@@ -2,7 +2,7 @@
 
 Position 0 is BOS, then the events, the last real position is EOS, then PAD on the right. What a model says at
 position i is given ids 0 to i, so that at EOS it is given the whole sequence. Times are relative to the
-sequence's first event; BOS has the first event's time, EOS the last one's.
+sequence's first event that is shown; BOS has the first event's time, EOS the last one's.
 """
 
 import warnings
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError, EventCargoWarning
-from eventcargo.events import EventDataset
+from eventcargo.events import EventDataset, Ragged
 from eventcargo.vocabulary import BOS, EOS, PAD, Vocabulary
 
 MARKS = 2
@@ -56,13 +56,14 @@ class Batches:
     def __init__(self, data: EventDataset, vocabulary: Vocabulary, max_length: int) -> None:
         if max_length <= MARKS:
             raise ConfigError(f"max_length={max_length} leaves no room for events; use {MARKS + 1} or more")
-        self._data, self._room = data, max_length - MARKS
-        self._lookup = vocabulary.lookup(data.event_names)
-        self.lengths = np.minimum(data.lengths, self._room) + MARKS
-        n_cut = int((data.lengths > self._room).sum())
+        room = max_length - MARKS
+        self._data, self._lookup = data, vocabulary.lookup(data.event_names)
+        self._rows = Ragged(np.maximum(data.rows.starts, data.rows.stops - room), data.rows.stops)
+        self.lengths = self._rows.lengths + MARKS
+        n_cut = int((data.lengths > room).sum())
         if n_cut:
             warnings.warn(
-                f"{n_cut:,} of {len(data):,} sequences have more than {self._room:,} events; "
+                f"{n_cut:,} of {len(data):,} sequences have more than {room:,} events; "
                 "only their last ones are used",
                 EventCargoWarning,
                 stacklevel=2,
@@ -70,26 +71,24 @@ class Batches:
 
     def take(self, rows: NDArray[np.int64]) -> Batch:
         """The batch of these sequences, as wide as its longest one."""
-        width = int(self.lengths[rows].max(initial=MARKS))
-        ids = np.full((len(rows), width), PAD, np.int64)
-        times = np.zeros((len(rows), width), np.float32)
-        labels = np.zeros((len(rows), len(self._data.label_names)), np.float32)
-        for at, row in enumerate(rows):
-            self._fill(ids[at], times[at], int(row))
-            label_rows = self._data.label_rows
-            labels[at, self._data.labels[label_rows.starts[row] : label_rows.stops[row]]] = 1.0
-        return Batch(ids, times, self.lengths[rows], labels)
+        kept, lengths = self._rows.take(rows), self.lengths[rows]
+        shape = (len(rows), int(lengths.max(initial=MARKS)))
+        ids, times = np.full(shape, PAD, np.int64), np.zeros(shape, np.float32)
+        is_event = np.arange(-1, shape[1] - 1) < kept.lengths[:, None]
+        is_event[:, 0] = False
+        ids[:, 0] = BOS
+        ids[is_event] = self._lookup[kept.gather(self._data.events)]
+        times[is_event] = _since_first(kept, self._data.times)
+        each, end = np.arange(len(rows)), lengths - 1
+        ids[each, end], times[each, end] = EOS, times[each, end - 1]
+        return Batch(ids, times, lengths, self._labels(rows))
 
-    def _fill(self, ids: NDArray[np.int64], times: NDArray[np.float32], row: int) -> None:
-        stop = self._data.rows.stops[row]
-        start = max(self._data.rows.starts[row], stop - self._room)
-        n = int(stop - start)
-        ids[0], ids[n + 1] = BOS, EOS
-        ids[1 : n + 1] = self._lookup[self._data.events[start:stop]]
-        if n:
-            since = self._data.times[start:stop] - self._data.times[start]
-            times[1 : n + 1] = since
-            times[n + 1] = since[-1]
+    def _labels(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Which labels the sequences carry, as 0 and 1: (B, Y)."""
+        carried = self._data.label_rows.take(rows)
+        labels = np.zeros((len(rows), len(self._data.label_names)), np.float32)
+        labels[np.repeat(np.arange(len(rows)), carried.lengths), carried.gather(self._data.labels)] = 1.0
+        return labels
 
     def in_order(self, tokens: int) -> Iterator[NDArray[np.int64]]:
         """Row numbers of batches in the order of the data, each of at most about `tokens` positions."""
@@ -100,6 +99,12 @@ class Batches:
         noisy = self.lengths * rng.uniform(0.95, 1.05, len(self.lengths))
         batches = list(_packed(np.argsort(noisy, kind="stable"), self.lengths, tokens))
         return (batches[at] for at in rng.permutation(len(batches)))
+
+
+def _since_first(rows: Ragged, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Times of the rows, one after the other, each since its row's first."""
+    gathered = rows.gather(times)
+    return gathered - gathered[np.repeat(rows.offsets[:-1], rows.lengths)]
 
 
 def _packed(order: NDArray[np.int64], lengths: NDArray[np.int64], tokens: int) -> Iterator[NDArray[np.int64]]:

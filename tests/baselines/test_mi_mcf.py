@@ -155,3 +155,15 @@ def test_a_weaker_event_near_the_weakest_confirms_it() -> None:
     search = MiMcf(independence_of(bits), [label(noisy(kept, seed=31, flips=0.1))])
     assert search._uncertainty.with_events[0, 1] < search._uncertainty.with_events[0, 0]
     assert search._confirmed(0, [0]) == [0]
+
+
+def test_the_weakest_event_leaves_for_a_stronger_one_that_was_masked() -> None:
+    n = 40_000
+    wanted = columns(n, 1, seed=32, density=0.5)[:, 0]
+    other = noisy(wanted, seed=33, flips=0.1)
+    masked_event = noisy(other, seed=34, flips=0.3)
+    mixed = np.where(columns(n, 1, seed=35, density=0.6)[:, 0], masked_event, wanted)
+    test = independence_of(np.column_stack([masked_event, noisy(mixed, seed=36, flips=0.25)]))
+    targets = [label(wanted), label(other)]
+    assert MiMcf(test, targets, recover=0.0, recheck=0.0)(0) == [1]
+    assert MiMcf(test, targets, recover=0.0)(0) == []

@@ -107,3 +107,10 @@ def test_hiton_tests_the_latest_member_again_first() -> None:
     order = np.argsort(-test(label(target)).g2).tolist()
     assert order[2] == 2
     assert hiton_pc(test, label(target), 0.001) == [order[0], 2]
+
+
+@ALGORITHMS
+def test_of_two_copies_the_first_is_kept(algorithm) -> None:
+    cause = columns(500, 1, seed=18)
+    test = independence_of(np.column_stack([cause, cause]))
+    assert algorithm(test, label(noisy(cause[:, 0], seed=19)), 0.001) == [0]

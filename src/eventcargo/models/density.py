@@ -19,6 +19,9 @@ from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.vocabulary import Vocabulary
 
+IMPOSSIBLE = -1e4
+"""The logit of an id that cannot come: its softmax is exactly 0, and unlike -inf it makes no NaN."""
+
 
 @dataclass(frozen=True)
 class Densities:
@@ -72,7 +75,7 @@ def walk(
 def check_labels(model: DensityModel, data: EventDataset) -> None:
     """Refuse data whose labels are not the model's: numbers would be mixed up."""
     if data.label_names and tuple(data.label_names) != tuple(model.label_names):
-        odd = sorted(set(data.label_names) ^ set(model.label_names))
+        odd = sorted(set(data.label_names) ^ set(model.label_names)) or ["their order"]
         raise DataError(
             f"the data have {len(data.label_names):,} labels, the model {len(model.label_names):,}; "
             f"they differ in {odd[:3]}; read the data with the labels the model was trained on"

@@ -1,0 +1,118 @@
+"""Oracle: the exact conditionals of a simulated process as a DensityModel.
+
+What enters is an `ExactProcess`, what leaves are its own probabilities, so that both phases can be tested
+with a model that makes no error. It needs no training and works in numpy; its tensors are on the CPU.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from eventcargo.batches import MARKS, Batch
+from eventcargo.errors import DataError
+from eventcargo.models.density import IMPOSSIBLE, Densities
+from eventcargo.simulate.exact import ExactProcess
+from eventcargo.simulate.simulated import event_names, label_names
+from eventcargo.vocabulary import BOS, EOS, SPECIAL, Vocabulary
+
+LOGIT_LIMIT = 30.0
+"""Largest label logit. A process without label noise is certain of its labels; sigmoid(30) is 1 in float32
+and sigmoid(-30) is 1e-13, so that certainty stays finite."""
+
+
+class Oracle:
+    """A DensityModel that gives the probabilities of `process` itself.
+
+    At a position i before EOS, labels are given that it is not known how the sequence goes on; at EOS, given
+    the whole sequence. P(label | whole sequence) is answered for sequences shorter than the process makes,
+    too: a label is its rule plus noise, whatever the length, and tests that delete events ask for this. What
+    the process has no answer for is refused: other event types, and more events than its longest sequence.
+    Once EOS has come, the next id is EOS with certainty.
+
+    >>> from eventcargo.models import label_probabilities
+    >>> from eventcargo.simulate.exact import ExactConfig
+    >>> process = ExactProcess.from_config(ExactConfig(label_noise=0.02), seed=1)
+    >>> chances = label_probabilities(Oracle(process), process.sample(100, seed=1).data)
+    >>> sorted(set(chances.ravel().round(6).tolist()))
+    [0.02, 0.98]
+    """
+
+    def __init__(self, process: ExactProcess) -> None:
+        self.process = process
+        self.vocabulary = Vocabulary(tuple(event_names(len(process.first))))
+        self.label_names = tuple(label_names(len(process.rules)))
+        self.max_length = process.config.length_max + MARKS
+
+    def densities(
+        self,
+        batch: Batch,
+        *,
+        events_at: NDArray[np.bool_] | None = None,
+        labels_at: NDArray[np.bool_] | None = None,
+        label_columns: NDArray[np.int64] | None = None,
+    ) -> Densities:
+        """Exact logits at the positions where the masks (B, L) are true."""
+        events = None if events_at is None else self._event_logits(batch, events_at)
+        labels = None if labels_at is None else self._label_logits(batch, labels_at)
+        if labels is not None and label_columns is not None:
+            labels = labels[:, label_columns]
+        return Densities(_tensor(events), _tensor(labels))
+
+    def _event_logits(self, batch: Batch, where: NDArray[np.bool_]) -> NDArray[np.float64]:
+        found = [np.zeros((0, len(self.vocabulary)))]
+        for positions, events in self._asked(batch, where):
+            found.append(self._over_ids(self.process.next_event_probabilities(events))[positions])
+        with np.errstate(divide="ignore"):
+            return np.maximum(np.log(np.concatenate(found)), IMPOSSIBLE)
+
+    def _over_ids(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Chances of the process, whose last column is the end, in the order of ids; then a row for EOS."""
+        over_ids = np.zeros((len(chances) + 1, len(self.vocabulary)))
+        over_ids[:-1, len(SPECIAL) :] = chances[:, :-1]
+        over_ids[:-1, EOS] = chances[:, -1]
+        over_ids[-1, EOS] = 1.0
+        return over_ids
+
+    def _label_logits(self, batch: Batch, where: NDArray[np.bool_]) -> NDArray[np.float64]:
+        found = [np.zeros((0, len(self.label_names)))]
+        for positions, events in self._asked(batch, where):
+            at_end = self.process.labels_complete(events)[None]
+            found.append(np.concatenate([self.process.label_posteriors(events), at_end])[positions])
+        chances = np.concatenate(found)
+        with np.errstate(divide="ignore"):
+            return np.clip(np.log(chances) - np.log1p(-chances), -LOGIT_LIMIT, LOGIT_LIMIT)
+
+    def _asked(
+        self, batch: Batch, where: NDArray[np.bool_]
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """For each row, the positions asked for and the events up to the last of them, as numbers."""
+        for row in np.flatnonzero(where.any(axis=1)):
+            positions = np.flatnonzero(where[row])
+            yield positions, self._events(int(row), batch.ids[row, : positions[-1] + 1])
+
+    def _events(self, row: int, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of the events after BOS; EOS may be the last id and is left out."""
+        inside = ids[1:-1] if len(ids) > 1 and ids[-1] == EOS else ids[1:]
+        wrong = 1 + np.flatnonzero((inside < len(SPECIAL)) | (inside >= len(self.vocabulary)))
+        if ids[0] != BOS or len(wrong):
+            at = 0 if ids[0] != BOS else int(wrong[0])
+            raise DataError(
+                f"row {row} of the batch has {self._name(int(ids[at]))} at position {at}; the oracle has "
+                f"probabilities for BOS, then its {len(self.process.first)} event types, then EOS"
+            )
+        if len(inside) > self.process.config.length_max:
+            raise DataError(
+                f"row {row} of the batch has {len(inside)} events; "
+                f"this process makes at most {self.process.config.length_max}"
+            )
+        return inside - len(SPECIAL)
+
+    def _name(self, number: int) -> str:
+        return self.vocabulary.decode([number])[0] if 0 <= number < len(self.vocabulary) else f"id {number}"
+
+
+def _tensor(values: NDArray[np.float64] | None) -> Tensor | None:
+    return None if values is None else torch.from_numpy(values.astype(np.float32))
