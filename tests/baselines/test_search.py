@@ -85,7 +85,7 @@ def test_settings_out_of_range_are_refused_with_the_value(settings: dict, said: 
 
 
 def test_settings_on_the_edge_are_allowed() -> None:
-    BaselineConfig(alpha=1e-9, min_rows_per_dof=0, top_k=1, workers=0)
+    assert BaselineConfig(alpha=1e-9, min_rows_per_dof=0, top_k=1, workers=0).top_k == 1
 
 
 CORRECTED = ["iamb", "cmb", "mb-by-mb", "pcd-by-pcd", "mutual-information", "lift"]
