@@ -104,11 +104,13 @@ def ours_timed(method: str, table: np.ndarray) -> tuple[list[int], float]:
 def explain(method: str, table: np.ndarray, mine: list[int], other: list[int]) -> str:
     """Why the two sets differ, checked against the parts pyCausalFS is made of."""
     from pyCausalFS.CBD.MBs.HITON.HITON_PC import HITON_PC
+    from pyCausalFS.CBD.MBs.MMMB.MMMB import MMMB
     from pyCausalFS.CBD.MBs.MMMB.MMPC import MMPC
 
     test = IndependenceTest(sp.csr_array(table), dof="full", min_rows_per_dof=0)
     t = table.shape[1] - 1
     target = test.event(t)
+    alone = test(target)
     odd = sorted(set(mine) ^ set(other))
     if method == "cmb":
         same = sorted(HITON_PC(table, t, ALPHA, True)[0]) == sorted(hiton_pc(test, target, ALPHA))
@@ -120,10 +122,15 @@ def explain(method: str, table: np.ndarray, mine: list[int], other: list[int]) -
             f"columns {odd}: MMPC of the target {'agrees' if same else 'DIFFERS'}; is the target in MMPC of "
             f"the column: {ends}"
         )
-    ends = {x: t in mb_by_mb(test, test.event(x), ALPHA) for x in odd}
+    boundary = MMMB(table, t, ALPHA, True)[0]
+    facts = {
+        x: {"in its MMMB of the target": x in boundary, "p alone": round(float(alone.p_value[x]), 3)}
+        for x in odd
+    }
     return (
-        f"columns {odd}: MMPC of the target {'agrees' if same else 'DIFFERS'}; pyCausalFS decides a link "
-        f"again when it reaches the other end, the last word wins; linked seen from there: {ends}"
+        f"columns {odd}: MMPC of the target {'agrees' if same else 'DIFFERS'}; {facts}; pyCausalFS "
+        "decides links again when its queue reaches other nodes, and orientation draws arrows between "
+        "nodes that are not linked"
     )
 
 
