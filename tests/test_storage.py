@@ -209,11 +209,17 @@ def test_columns_saved_in_small_parts_are_the_same_bytes(
 
 
 def test_parts_of_a_wider_kind_are_written_as_their_column_is(tmp_path: Path) -> None:
-    header = {"sequences": 1, "events": 2, "time_kind": "number", "event_names": ["a"], "label_names": []}
+    header = {
+        "sequences": 1,
+        "events": 2,
+        "time_kind": "number",
+        "event_names": ["a", "b"],
+        "label_names": [],
+    }
     parts = {name: [np.zeros(2, np.int64)] for name in ("offsets", "events", "times", "label_offsets")}
-    parts["offsets"] = [np.array([0, 2])]
+    parts |= {"offsets": [np.array([0, 2])], "events": [np.array([0, 1])]}
     write_columns(tmp_path / "d", header, {**parts, "labels": []}, 0, pa.array(["s"], pa.large_string()))
-    assert EventDataset.load(tmp_path / "d")["s"].events == ("a", "a")
+    assert EventDataset.load(tmp_path / "d")["s"].events == ("a", "b")
 
 
 def test_numbers_without_a_name_are_refused_when_used(tiny: EventDataset, tmp_path: Path) -> None:

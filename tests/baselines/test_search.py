@@ -158,7 +158,9 @@ def test_more_labels_than_a_block_holds_get_their_own_answers() -> None:
 
 def test_data_without_labels_give_an_empty_graph(data: EventDataset) -> None:
     bare = EventDataset.from_sequences([EventSequence(s.id, s.events, s.times, ()) for s in data[:20]])
-    assert find_boundaries(bare).labels == []
+    seen: list[tuple[int, int]] = []
+    graph = find_boundaries(bare, progress=lambda done, total: seen.append((done, total)))
+    assert (graph.labels, seen) == ([], [])
 
 
 @given(st.permutations("ABCDEFGH"), st.sampled_from(["iamb", "cmb", "pcd-by-pcd", "mi-mcf"]))
@@ -186,3 +188,16 @@ def test_the_order_of_rows_changes_nothing(seed: int) -> None:
     shuffled = (table.sample(fraction=1.0, shuffle=True, seed=seed) for table in (events, labels))
     graph = find_boundaries(read_events(events, labels))
     assert find_boundaries(read_events(*shuffled)).edges.equals(graph.edges)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_data_without_sequences_events_or_labels_have_empty_boundaries(
+    method: str, data: EventDataset
+) -> None:
+    silent = EventDataset.from_sequences(
+        [EventSequence(str(i), (), (), ("bad",) * (i % 2)) for i in range(9)]
+    )
+    bare = EventDataset.from_sequences([EventSequence("a", ("x",), (0.0,), ())])
+    assert find_boundaries(silent, method).boundaries == {"bad": []}
+    assert find_boundaries(bare, method).boundaries == {}
+    assert find_boundaries(data.select([]), method).boundaries == {"both": [], "one": []}

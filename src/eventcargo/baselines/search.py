@@ -146,6 +146,9 @@ def find_boundaries(
     """
     check_method(method)
     config = config or BaselineConfig()
+    support = dict(zip(data.label_names, data.support.tolist(), strict=True))
+    if not (len(data) and data.event_names and data.label_names):
+        return LabelGraph.from_boundaries({label: [] for label in support}, support)
     task = _task(data, config)
     solve = METHODS[method](task)
     blocks = [
@@ -158,7 +161,6 @@ def find_boundaries(
             edges += _edges(task, label, boundary)
         if progress is not None:
             progress(block.stop, len(task.targets))
-    support = dict(zip(data.label_names, data.support.tolist(), strict=True))
     return LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), support)
 
 
@@ -174,7 +176,7 @@ def _task(data: EventDataset, config: BaselineConfig) -> _Task:
     by_label.sort_indices()
     rows = np.split(by_label.indices.astype(np.int32), by_label.indptr[1:-1])
     targets = [Target(part) for part in rows[: len(data.label_names)]]
-    alpha = config.alpha / max(len(data.event_names), 1) if config.correct else config.alpha
+    alpha = config.alpha / len(data.event_names) if config.correct else config.alpha
     return _Task(data, test, targets, alpha, config)
 
 

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+import torch
+
+from eventcargo import DataError, EventDataset, EventSequence
+from eventcargo.models import DensityModel, label_probabilities
+from eventcargo.models.counts import Counts
+from eventcargo.models.density import IMPOSSIBLE, check_labels, walk
+from eventcargo.models.oracle import Oracle
+from eventcargo.simulate.exact import ExactConfig, ExactProcess
+
+
+def _labelled(*labels: str) -> EventDataset:
+    """A sequence for each label."""
+    return EventDataset.from_sequences([EventSequence(name, ("a",), (0.0,), (name,)) for name in labels])
+
+
+def test_counts_and_oracle_are_density_models(tiny: EventDataset) -> None:
+    oracle = Oracle(ExactProcess.from_config(ExactConfig(), seed=100))
+    assert isinstance(oracle, DensityModel)
+    assert isinstance(Counts.fit(tiny), DensityModel)
+
+
+def test_label_probabilities_are_those_at_eos(tiny: EventDataset) -> None:
+    model = Counts.fit(tiny)
+    [(_, batch)] = walk(model, tiny)
+    logits = model.densities(batch, labels_at=batch.at_end).labels
+    assert logits is not None
+    assert np.allclose(label_probabilities(model, tiny), torch.sigmoid(logits).numpy(), atol=1e-7)
+
+
+def test_label_probabilities_do_not_depend_on_the_batches(hundred: EventDataset) -> None:
+    model = Counts.fit(hundred)
+    assert np.array_equal(label_probabilities(model, hundred, tokens=7), label_probabilities(model, hundred))
+
+
+def test_label_probabilities_of_no_sequences_are_an_empty_table(tiny: EventDataset) -> None:
+    assert label_probabilities(Counts.fit(tiny), tiny[:0]).shape == (0, 2)
+
+
+def test_walk_gives_every_row_once_and_in_order(hundred: EventDataset) -> None:
+    seen = [row for rows, _ in walk(Counts.fit(hundred), hundred, tokens=20) for row in rows]
+    assert seen == list(range(100))
+
+
+def test_walk_is_without_gradients(tiny: EventDataset) -> None:
+    assert [torch.is_inference_mode_enabled() for _ in walk(Counts.fit(tiny), tiny)] == [True]
+
+
+def test_gradients_are_back_after_a_walk_left_early(hundred: EventDataset) -> None:
+    for _ in walk(Counts.fit(hundred), hundred, tokens=20):
+        break
+    assert not torch.is_inference_mode_enabled()
+
+
+def test_data_with_other_labels_are_refused_by_name(tiny: EventDataset) -> None:
+    with pytest.raises(DataError, match=r"data have 3 labels, the model 2; they differ in \['oil'\]"):
+        check_labels(Counts.fit(tiny), _labelled("brake", "fuel", "oil"))
+
+
+def test_label_probabilities_refuse_data_with_other_labels(tiny: EventDataset) -> None:
+    with pytest.raises(DataError, match="'oil'"):
+        label_probabilities(Counts.fit(tiny), _labelled("oil"))
+
+
+def test_labels_in_another_order_are_refused_and_it_is_said(tiny: EventDataset) -> None:
+    fitted = Counts.fit(tiny)
+    turned = Counts(fitted.tally, fitted.vocabulary, ("fuel", "brake"))
+    with pytest.raises(DataError, match=r"they differ in .*their order"):
+        check_labels(turned, tiny)
+
+
+def test_data_without_labels_can_be_scored(tiny: EventDataset) -> None:
+    bare = EventDataset.from_sequences([EventSequence("new", ("a",), (0.0,), ())])
+    assert label_probabilities(Counts.fit(tiny), bare).shape == (1, 2)
+
+
+def test_an_impossible_id_has_a_chance_of_exactly_zero() -> None:
+    assert torch.softmax(torch.tensor([0.0, IMPOSSIBLE]), 0).tolist() == [1.0, 0.0]
