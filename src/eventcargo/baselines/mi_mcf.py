@@ -78,9 +78,7 @@ class MiMcf:
     def _explained_by_labels(self, label: int, ordered: NDArray[np.int64]) -> set[int]:
         """Events that a label more correlated with this label than they are explains better."""
         su = self._uncertainty.with_events[label, ordered]
-        rivals = self._uncertainty.with_labels[label].copy()
-        rivals[label] = 0.0
-        stronger = (rivals > self._min)[:, None] & (rivals[:, None] > su[None, :])
+        stronger = self._uncertainty.with_labels[label][:, None] > su[None, :]
         better = self._uncertainty.with_events[:, ordered] > su[None, :]
         return set(ordered[(stronger & better).any(axis=0)].tolist())
 
@@ -100,7 +98,6 @@ class MiMcf:
         confirmed = kept[: len(kept) - n_weak]
         for column in kept[len(kept) - n_weak :]:
             rivals = self._between_events(column, everyone)
-            rivals[column] = 0.0
             if not np.any((rivals > su[column]) & (su > su[column])):
                 confirmed.append(column)
         return confirmed
