@@ -112,3 +112,16 @@ def test_candidates_are_tested_in_the_order_asked_for() -> None:
     (tables,) = engine.tables(target, (), chosen)
     assert tables.candidates.tolist() == chosen.tolist()
     assert tables.present[0, 1].tolist() == bits[target][:, chosen].sum(axis=0).tolist()
+
+
+@given(questions(), st.data())
+@settings(max_examples=80, deadline=None)
+def test_local_counts_are_those_of_the_whole(question: tuple, data: st.DataObject) -> None:
+    bits, target, _ = question
+    chosen = data.draw(st.lists(st.integers(0, bits.shape[1] - 1), unique=True, min_size=1, max_size=4))
+    places = data.draw(st.lists(st.integers(0, len(chosen) - 1), unique=True, max_size=3))
+    rows = np.flatnonzero(target).astype(np.int32)
+    local, local_rows = Contingency(sp.csr_array(bits)).local(rows, np.array(chosen))
+    whole = Contingency(sp.csr_array(bits[:, chosen]))
+    assert local.n_sequences == whole.n_sequences
+    assert as_sets(list(local.tables(local_rows, places))) == as_sets(list(whole.tables(rows, places)))

@@ -60,18 +60,31 @@ class Contingency:
     [[1, 0], [2, 3]]
     """
 
-    def __init__(self, presence: sp.csr_array) -> None:
+    def __init__(self, presence: sp.csr_array, n_blank: int = 0) -> None:
+        """`n_blank` further sequences hold neither a column nor a target; they are counted, not stored."""
         self._by_row = sp.csr_array(presence, dtype=np.int32)
         by_column = self._by_row.tocsc()
         by_column.sort_indices()
         self._column_starts = by_column.indptr
         self._column_rows = by_column.indices.astype(np.int32)
-        self.n_sequences, self.n_columns = presence.shape
+        self._n_rows, self.n_columns = presence.shape
+        self._n_blank = n_blank
+        self.n_sequences = self._n_rows + n_blank
         self.totals = np.diff(by_column.indptr).astype(np.int64)
 
     def rows(self, column: int) -> Rows:
         """The sequences in which an event type is present."""
         return self._column_rows[self._column_starts[column] : self._column_starts[column + 1]]
+
+    def local(self, target: Rows, columns: NDArray[np.int64]) -> tuple["Contingency", Rows]:
+        """The same counts for a few columns, which become 0, 1, ..., and the target in its rows.
+
+        Sequences without any of them are all alike: they become blank, and the rest is often small.
+        """
+        rows = np.unique(np.concatenate([target, *(self.rows(column) for column in columns)]))
+        part = self._by_row[rows][:, columns]
+        engine = Contingency(part, n_blank=self.n_sequences - len(rows))
+        return engine, np.searchsorted(rows, target).astype(np.int32)
 
     def tables(
         self, target: Rows, condition: Sequence[int], candidates: NDArray[np.int64] | None = None
@@ -94,16 +107,17 @@ class Contingency:
             at += height
 
     def _strata(self, target: Rows, condition: Sequence[int]) -> Strata:
-        code = np.zeros(self.n_sequences, np.int64)
+        code = np.zeros(self._n_rows, np.int64)
         for bit, column in enumerate(condition):
             code[self.rows(column)] |= 1 << bit
         touched = np.flatnonzero(code)
         occupied, stratum_of = np.unique(code[touched], return_inverse=True)
-        stratum = np.zeros(self.n_sequences, np.int64)
+        stratum = np.zeros(self._n_rows, np.int64)
         stratum[touched] = stratum_of + 1
         group = 2 * stratum
         group[target] += 1
         sizes = np.bincount(group, minlength=2 * len(occupied) + 2).reshape(-1, 2)
+        sizes[0, 0] += self._n_blank
         telling = (sizes[:, 0] > 0) & (sizes[:, 1] > 0)
         number = np.where(telling, np.cumsum(telling) - 1, -1)
         renumbered = np.where(telling[stratum], 2 * number[stratum] + (group & 1), -1)
@@ -128,7 +142,7 @@ class Contingency:
         indices = np.concatenate(rows).astype(np.int32)
         indicator = sp.csr_array(
             (np.ones(len(indices), np.int32), indices, np.concatenate([[0], np.cumsum(lengths)])),
-            shape=(len(lengths), self.n_sequences),
+            shape=(len(lengths), self._n_rows),
         )
         return indicator @ self._by_row
 

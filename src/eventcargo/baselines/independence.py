@@ -66,6 +66,13 @@ class Dependence:
         return int(self.candidates[np.argmax(np.where(allowed, self.g2, -1.0))])
 
 
+@lru_cache(maxsize=2)
+def _n_log_n(largest: int) -> NDArray[np.float64]:
+    """n log n for the whole numbers up to `largest`."""
+    integers = np.arange(largest + 1, dtype=np.float64)
+    return integers * np.log(np.maximum(integers, 1.0))
+
+
 @lru_cache(maxsize=64)
 def _critical_values(alpha: float, largest: int) -> NDArray[np.float64]:
     """The G2 at which p = alpha, for 0 to `largest` degrees of freedom; none is enough for 0."""
@@ -78,7 +85,7 @@ class IndependenceTest:
 
     def __init__(
         self,
-        presence: sp.csr_array,
+        presence: sp.csr_array | Contingency,
         dof: Literal["observed", "full"] = "observed",
         min_rows_per_dof: float = 5.0,
     ) -> None:
@@ -86,15 +93,19 @@ class IndependenceTest:
             raise ConfigError(f"dof={dof!r} is unknown; use 'observed' or 'full'")
         if min_rows_per_dof < 0:
             raise ConfigError(f"min_rows_per_dof={min_rows_per_dof} must be 0 or more")
-        self.counts = Contingency(presence)
+        self.counts = presence if isinstance(presence, Contingency) else Contingency(presence)
         self.dof = dof
         self.min_rows_per_dof = min_rows_per_dof
-        integers = np.arange(self.counts.n_sequences + 1, dtype=np.float64)
-        self._n_log_n = integers * np.log(np.maximum(integers, 1.0))
+        self._n_log_n = _n_log_n(self.counts.n_sequences)
 
     def event(self, column: int) -> Target:
         """An event type as a target."""
         return Target(self.counts.rows(column), column)
+
+    def local(self, target: Target, columns: NDArray[np.int64]) -> tuple["IndependenceTest", Target]:
+        """The same test among a few event types, renumbered 0, 1, ...; for many questions on them."""
+        counts, rows = self.counts.local(target.rows, columns)
+        return IndependenceTest(counts, self.dof, self.min_rows_per_dof), Target(rows)
 
     def __call__(
         self, target: Target, condition: Sequence[int] = (), candidates: NDArray[np.int64] | None = None

@@ -27,11 +27,12 @@ class Separation:
     """
 
     def __init__(self, test: IndependenceTest, target: Target, alpha: float) -> None:
-        self._test, self._target, self._alpha = test, target, alpha
+        self._alpha = alpha
         alone = test(target)
         dependent = alone.holds(alpha) & ~np.isin(alone.candidates, target.itself)
         self.candidates: NDArray[np.int64] = alone.candidates[dependent]
         self.g2: NDArray[np.float64] = alone.g2[dependent]
+        self._test, self._target = test.local(target, self.candidates)
         self._position = {int(column): at for at, column in enumerate(self.candidates)}
         self._answers: dict[tuple[int, ...], Answer] = {}
 
@@ -39,7 +40,8 @@ class Separation:
         """All candidates given a condition set: G2, and whether they still depend on the target."""
         key = tuple(sorted(condition))
         if key not in self._answers:
-            found = self._test(self._target, key, self.candidates)
+            positions = [self._position[column] for column in key]
+            found = self._test(self._target, positions)
             self._answers[key] = found.g2, found.holds(self._alpha)
         return self._answers[key]
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import chain, combinations
 
+import numpy as np
+
 from eventcargo.baselines.independence import IndependenceTest, Target
 from eventcargo.baselines.pc import MAX_CONDITION, mmpc
 
@@ -27,8 +29,10 @@ class PcdByPcd:
     def _claims(self, column: int, target: Target) -> bool:
         """Is the target left unseparated by every small set of the event type's own neighbours?"""
         others = [other for other in self._neighbours(column) if other not in target.itself]
-        subsets = chain.from_iterable(combinations(others, size) for size in range(1, MAX_CONDITION + 1))
-        return all(self._test.p_value(target, column, subset) <= self._alpha for subset in subsets)
+        test, local_target = self._test.local(target, np.array([column, *others]))
+        numbers = range(1, len(others) + 1)
+        subsets = chain.from_iterable(combinations(numbers, size) for size in range(1, MAX_CONDITION + 1))
+        return all(test.p_value(local_target, 0, subset) <= self._alpha for subset in subsets)
 
     def _find_neighbours(self, column: int) -> list[int]:
         return mmpc(self._test, self._test.event(column), self._alpha)
