@@ -4,13 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
 from eventcargo.models import label_probabilities
-from eventcargo.models.counts import PULLS, Counts
+from eventcargo.models.checkpoint import write_model
+from eventcargo.models.counts import KIND, PULLS, Counts, left_out_likelihood
 from eventcargo.models.density import walk
 from eventcargo.simulate import simulate
 from eventcargo.vocabulary import BOS, EOS, PAD, UNK
@@ -125,6 +127,13 @@ def test_pull_is_small_where_the_last_event_decides() -> None:
     assert Counts.fit(_data(*[("abcabc", "")] * 20)).pull == PULLS[0]
 
 
+def test_likelihood_leaves_out_each_occurrence_of_a_pair() -> None:
+    pairs, single, m = sp.csr_array(np.array([[3, 1, 0]])), np.array([0.5, 0.3, 0.2]), 2.0
+    thrice = (2 - 0.75 + (m + 0.75 * 2) * 0.5) / (3 + m)
+    once = (m + 0.75 * 1) * 0.3 / (3 + m)
+    assert left_out_likelihood(pairs, single, m) == pytest.approx(3 * log(thrice) + log(once))
+
+
 def test_seeing_an_event_type_adds_its_weight() -> None:
     at_bos, after_x, _ = _logits(Counts.fit(LABELLED, smoothing=1.0), _data(("x", "L")))
     assert np.allclose([at_bos[0], after_x[0]], [0.0, log(3)], atol=1e-6)
@@ -207,11 +216,19 @@ def test_no_position_asked_for_gives_no_row(tiny: EventDataset) -> None:
     assert (found.events.shape, found.labels.shape) == ((0, 7), (0, 2))
 
 
-def test_29100_event_types_are_stored_sparsely() -> None:
-    vocabulary = Vocabulary(("x", "y", *(f"e{i}" for i in range(29_098))))
-    model = Counts.fit(LABELLED, vocabulary)
+LARGE = Vocabulary((*(f"e{i}" for i in range(29_098)), "x", "y"))
+
+
+def test_pairs_of_29100_event_types_are_stored_sparsely() -> None:
+    model = Counts.fit(LABELLED, LARGE)
     assert model.tally.pairs.nnz == 5
     assert _next(model, LABELLED[:1]).shape == (4, 29_104)
+
+
+def test_event_types_that_never_occur_change_no_label() -> None:
+    assert np.allclose(
+        _logits(Counts.fit(LABELLED, LARGE), LABELLED), _logits(Counts.fit(LABELLED), LABELLED)
+    )
 
 
 def test_data_without_labels_give_next_events_alone() -> None:
@@ -266,4 +283,18 @@ def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
 def test_a_vocabulary_of_another_model_is_refused(tmp_path: Path) -> None:
     Vocabulary(("x", "z")).to_json(_saved(tmp_path) / "vocabulary.json")
     with pytest.raises(DataError, match="belongs to another"):
+        Counts.from_pretrained(tmp_path / "model")
+
+
+@pytest.mark.parametrize("header", [{"label_names": ["L"]}, {"label_names": [], "smoothing": 5, "width": 3}])
+def test_other_settings_are_refused_by_name(tmp_path: Path, header: dict[str, object]) -> None:
+    write_model(tmp_path / "model", {"kind": KIND, **header}, Vocabulary(("x",)), {})
+    with pytest.raises(DataError, match="counts have label_names and smoothing"):
+        Counts.from_pretrained(tmp_path / "model")
+
+
+def test_a_model_without_its_counts_is_refused_by_name(tmp_path: Path) -> None:
+    settings = {"kind": KIND, "label_names": ["L"], "smoothing": 5.0}
+    write_model(tmp_path / "model", settings, Vocabulary(("x",)), {})
+    with pytest.raises(DataError, match=r"model\.safetensors is damaged: no counts of 5 ids"):
         Counts.from_pretrained(tmp_path / "model")

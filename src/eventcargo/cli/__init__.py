@@ -19,6 +19,7 @@ from eventcargo.errors import EventCargoError, EventCargoWarning
 COMMANDS = {
     "simulate": "Make events with known causes: choose a regime.",
     "validate": "Read tables of events and labels, summarise them and say what is wrong.",
+    "train": "Train the models of the next event and of the labels.",
     "baseline": "Find the boundary of every label by a classical method.",
     "evaluate": "Score a graph against the known truth.",
 }
