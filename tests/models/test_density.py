@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -43,13 +45,23 @@ def test_walk_gives_every_row_once_and_in_order(hundred: EventDataset) -> None:
     assert seen == list(range(100))
 
 
-def test_walk_is_without_gradients(tiny: EventDataset) -> None:
-    assert [torch.is_inference_mode_enabled() for _ in walk(Counts.fit(tiny), tiny)] == [True]
+def test_walking_leaves_gradients_as_they_are(hundred: EventDataset) -> None:
+    assert not any(torch.is_inference_mode_enabled() for _ in walk(Counts.fit(hundred), hundred, tokens=20))
 
 
-def test_gradients_are_back_after_a_walk_left_early(hundred: EventDataset) -> None:
-    for _ in walk(Counts.fit(hundred), hundred, tokens=20):
-        break
+def test_label_probabilities_are_computed_without_gradients(
+    tiny: EventDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    densities = Counts.densities
+
+    def watched(*arguments: Any, **keywords: Any) -> Any:
+        seen.append(torch.is_inference_mode_enabled())
+        return densities(*arguments, **keywords)
+
+    monkeypatch.setattr(Counts, "densities", watched)
+    label_probabilities(Counts.fit(tiny), tiny)
+    assert seen == [True]
     assert not torch.is_inference_mode_enabled()
 
 

@@ -51,6 +51,7 @@ class DensityModel(Protocol):
         ...
 
 
+@torch.inference_mode()
 def label_probabilities(model: DensityModel, data: EventDataset, tokens: int = 16_384) -> NDArray[np.float32]:
     """P(label | whole sequence) for every sequence and every label of the model: (sequences, labels)."""
     result = np.empty((len(data), len(model.label_names)), np.float32)
@@ -64,12 +65,11 @@ def label_probabilities(model: DensityModel, data: EventDataset, tokens: int = 1
 def walk(
     model: DensityModel, data: EventDataset, tokens: int = 16_384
 ) -> Iterator[tuple[NDArray[np.int64], Batch]]:
-    """Row numbers and batches of a data set, in order, for a trained model; without gradients."""
+    """Row numbers and batches of a data set, in order, as a trained model needs them."""
     check_labels(model, data)
     batches = Batches(data, model.vocabulary, model.max_length)
-    with torch.inference_mode():
-        for rows in batches.in_order(tokens):
-            yield rows, batches.take(rows)
+    for rows in batches.in_order(tokens):
+        yield rows, batches.take(rows)
 
 
 def check_labels(model: DensityModel, data: EventDataset) -> None:

@@ -1,0 +1,115 @@
+"""`eventcargo train EVENTS --labels LABELS --out RUN`: the density models of a data set."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import torch.distributed as dist
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bar
+
+from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, read
+from eventcargo.cli.options import with_options
+from eventcargo.cli.output import AS_JSON, print_json, print_table
+from eventcargo.models.interrupt import Interrupted
+from eventcargo.models.training import Progress, TrainConfig, Training
+from eventcargo.models.transformer import PRESETS, preset
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
+
+@app.command()
+@with_options(TrainConfig)
+def train(
+    events: EVENTS,
+    out: Annotated[Path, typer.Option(help="Folder of the run: its checkpoint, and the model in model/.")],
+    labels: LABELS = None,
+    size: Annotated[
+        str, typer.Option("--preset", help=f"Size of the model: {', '.join(PRESETS)}.")
+    ] = "small",
+    max_length: Annotated[
+        int, typer.Option(help="Positions of the longest sequence; longer ones are cut.")
+    ] = 512,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    sequence_id: SEQUENCE_ID = "sequence_id",
+    time: TIME = "time",
+    event: EVENT = "event",
+    label: LABEL = "label",
+    as_json: AS_JSON = False,
+    config: TrainConfig = TrainConfig(),  # noqa: B008 (frozen)
+) -> None:
+    """Train the models of the next event and of the labels."""
+    shape = preset(size, max_length=max_length)
+    data = read(events, labels, sequence_id, time, event, label)
+    try:
+        with _processes(config.device), _bar() as update:
+            training = Training(data, config, shape, run=out, resume=resume, progress=update)
+            training.run()
+    except Interrupted as stop:
+        typer.echo(f"{stop}, with --resume", err=True)
+        raise typer.Exit(128 + stop.number) from None
+    if training.leads:
+        _print_result(training, out, as_json)
+
+
+def _print_result(training: Training, out: Path, as_json: bool) -> None:
+    state = training.state
+    if as_json:
+        done = {"model": str(out / "model"), "step": state.step, "seconds": round(state.elapsed, 1)}
+        print_json({**done, "history": state.history})
+        return
+    title = f"{state.step:,} steps in {state.elapsed:,.0f} s, the best model written to {out / 'model'}"
+    names = ["step", "held-out loss", "of events", "of labels before the end", "at the end", "label F1"]
+    rows = [[int(held["step"]), *list(held.values())[1:]] for held in state.history]
+    print_table(title, names, rows)
+
+
+@contextmanager
+def _processes(device: str) -> Iterator[None]:
+    """Join the processes torchrun started, if it did; it tells each of them by its environment."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield
+        return
+    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    if device == "cuda":
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Progress], None]]:
+    """A bar on standard error with what a person wants to know of a run."""
+    bar = Bar(
+        TextColumn("training"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.description}"),
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+    )
+    with bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda now: bar.update(task, completed=now.used, description=_describe(now))
+
+
+def _describe(now: Progress) -> str:
+    """Step, loss, held-out label F1, speed and time left, in one line.
+
+    >>> _describe(Progress(12, 0.5, 1.25, None, 20_000.0, 90.0))
+    'step 12, loss 1.250, label F1 -, 20,000 tokens/s, 1:30 left'
+    """
+    f1 = "-" if now.label_f1 is None else f"{now.label_f1:.3f}"
+    minutes, seconds = divmod(round(now.seconds_left), 60)
+    return (
+        f"step {now.step:,}, loss {now.loss:.3f}, label F1 {f1}, {now.tokens_per_second:,.0f} tokens/s, "
+        f"{minutes}:{seconds:02} left"
+    )

@@ -1,0 +1,239 @@
+"""Counts: a DensityModel of smoothed counts, fitted in one pass over the data and without training.
+
+The honest floor under every trained model. Next event: pairs of neighbours with absolute discounting, backed
+off to single events. Labels: naive Bayes on the set of event types seen so far. It works in numpy and scipy;
+its tensors are on the CPU.
+"""
+
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+
+from eventcargo.batches import Batch
+from eventcargo.errors import ConfigError, DataError
+from eventcargo.events import EventDataset, Ragged
+from eventcargo.models.checkpoint import read_model, write_model
+from eventcargo.models.density import IMPOSSIBLE, Densities
+from eventcargo.models.tally import Tally
+from eventcargo.vocabulary import BOS, EOS, PAD, Vocabulary
+
+KIND = "counts"
+
+FITTED_AT_ONCE = 20_000
+"""Sequences counted at once, so that data larger than memory can be."""
+
+IDS_AT_ONCE = 1_024
+"""Rows of the table of label weights made at once, which bounds the memory of making it."""
+
+DISCOUNT = 0.75
+"""Taken off the count of every pair and of every event type, and given to what was not seen."""
+
+PULLS = tuple(np.geomspace(0.1, 1e6, 15).tolist())
+"""How many pseudo-events drawn from single events may stand beside the pairs of each id."""
+
+ANY_LENGTH = 2**31 - 1
+"""Counts have no longest sequence."""
+
+
+def left_out_likelihood(pairs: sp.csr_array, single: NDArray[np.float64], pull: float) -> float:
+    """The log-likelihood of all pairs, each given the counts without one occurrence of it.
+
+    >>> once = sp.csr_array(np.array([[1, 1]]))  # either is backed off to its chance among singles
+    >>> round(float(np.exp(left_out_likelihood(once, np.array([0.5, 0.5]), pull=0.1))), 3)
+    0.149
+    """
+    n, k = np.asarray(pairs.sum(axis=1)), np.diff(pairs.indptr)
+    n, k = np.repeat(n, k), np.repeat(k, k)
+    kinds = k - (pairs.data == 1)
+    rest = np.maximum(pairs.data - 1 - DISCOUNT, 0)
+    chance = (rest + (pull + DISCOUNT * kinds) * single[pairs.indices]) / (n - 1 + pull)
+    return float(pairs.data @ np.log(chance))
+
+
+class Counts:
+    """Next events from pairs of neighbours, labels from the event types seen so far.
+
+    P(b | a) = ((n_ab - d)+ + (m + d k_a) P(b)) / (n_a + m): n_ab pairs, n_a in all, k_a different ids
+    after a; d is DISCOUNT, and m (`pull`) is chosen by leaving out each pair once, so that pairs do no harm
+    where order says nothing. P(b) is discounted likewise toward all ids evenly. At EOS, after which nothing
+    comes, the result is P(b).
+
+    The log-odds of a label start at its prior and change by a fixed weight at the first occurrence of each
+    event type; at EOS, the event types that did not occur count as well. A weight compares each cell of the
+    table (event type present or not, label or not) with what independence expects, `smoothing` sequences
+    added to both, so that what was hardly seen has hardly any weight, and a label without an example none.
+
+    >>> from eventcargo.events import EventSequence
+    >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "y"), (0.0, 1.0), ("bad",))])
+    >>> Counts.fit(data)
+    Counts: 1 sequence, 2 event types, 3 pairs, 1 label
+    """
+
+    def __init__(
+        self,
+        tally: Tally,
+        vocabulary: Vocabulary,
+        label_names: tuple[str, ...],
+        smoothing: float = 5.0,
+    ) -> None:
+        if not smoothing > 0 or not np.isfinite(smoothing):
+            raise ConfigError(f"smoothing={smoothing}: it must be above 0; the default is 5")
+        self.tally, self.vocabulary, self.label_names = tally, vocabulary, label_names
+        self.smoothing, self.max_length = smoothing, ANY_LENGTH
+        self._count_events()
+        self._weigh_labels()
+
+    @classmethod
+    def fit(
+        cls,
+        data: EventDataset,
+        vocabulary: Vocabulary | None = None,
+        smoothing: float = 5.0,
+    ) -> "Counts":
+        """The counts of a data set; the vocabulary defaults to all its event types."""
+        if len(data) == 0:
+            raise DataError("0 sequences; counts need at least 1")
+        known = Vocabulary.from_dataset(data) if vocabulary is None else vocabulary
+        tally = reduce(add, (Tally.of(part, known) for part in data.chunks(FITTED_AT_ONCE)))
+        return cls(tally, known, data.label_names, smoothing)
+
+    def _count_events(self) -> None:
+        """Shares of pairs, what is left for single events after each id, and these."""
+        pairs = self.tally.pairs
+        single = np.asarray(pairs.sum(axis=0), np.float64)
+        spread = DISCOUNT * (single > 0).sum() / (len(single) - 2)
+        self._single = (np.maximum(single - DISCOUNT, 0) + spread) / single.sum()
+        self._single[[PAD, BOS]] = 0.0
+        self.pull = max(PULLS, key=lambda m: left_out_likelihood(pairs, self._single, m))
+        n, k = np.asarray(pairs.sum(axis=1)), np.diff(pairs.indptr)
+        self._left = (self.pull + DISCOUNT * k) / (n + self.pull)
+        self._share = (pairs.data - DISCOUNT) / (np.repeat(n, k) + self.pull)
+
+    def _weigh_labels(self) -> None:
+        """What seeing, and at the end not seeing, each id adds to the log-odds of each label."""
+        shape = (len(self.vocabulary), len(self.label_names))
+        self._seen, self._gain = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        support = self.tally.support
+        self._prior = np.log(support + 0.5) - np.log(self.tally.sequences - support + 0.5)
+        self._at_end = self._prior.copy()
+        for start in range(0, shape[0], IDS_AT_ONCE):
+            part = slice(start, start + IDS_AT_ONCE)
+            seen, unseen = self._weights(part)
+            self._seen[part], self._gain[part] = seen, seen - unseen
+            self._at_end += unseen.sum(axis=0)
+
+    def _weights(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weights of some ids where they occur, and where they do not: (ids, Y) each."""
+        both = self.tally.joint[part].toarray().astype(np.float64)
+        present, support = self.tally.present[part, None], self.tally.support[None]
+        expected = present * support / self.tally.sequences
+        rest = self.tally.sequences - support
+        seen = self._lift(both, expected) - self._lift(present - both, present - expected)
+        unseen = self._lift(support - both, support - expected)
+        return seen, unseen - self._lift(rest - present + both, rest - present + expected)
+
+    def _lift(self, found: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.log(found + self.smoothing) - np.log(expected + self.smoothing)
+
+    def densities(
+        self,
+        batch: Batch,
+        *,
+        events_at: NDArray[np.bool_] | None = None,
+        labels_at: NDArray[np.bool_] | None = None,
+        label_columns: NDArray[np.int64] | None = None,
+    ) -> Densities:
+        """Logits at the positions where the masks (B, L) are true."""
+        columns = np.arange(len(self.label_names)) if label_columns is None else label_columns
+        events = None if events_at is None else self._event_logits(batch.ids[events_at])
+        labels = None if labels_at is None else self._label_logits(batch, labels_at, columns)
+        return Densities(
+            None if events is None else torch.from_numpy(events),
+            None if labels is None else torch.from_numpy(labels),
+        )
+
+    def _event_logits(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """log P(next id | id): (positions, V); the logarithm of V values is taken once, not for each row."""
+        pairs = self.tally.pairs
+        with np.errstate(divide="ignore"):
+            single = np.maximum(np.log(self._single), IMPOSSIBLE).astype(np.float32)
+        logits = np.add.outer(np.log(self._left[ids]).astype(np.float32), single)
+        stored = Ragged(pairs.indptr[ids].astype(np.int64), pairs.indptr[ids + 1].astype(np.int64))
+        at, after = np.repeat(np.arange(len(ids)), stored.lengths), stored.gather(pairs.indices)
+        share = stored.gather(self._share)
+        logits[at, after] = np.log(share + self._left[ids][at] * self._single[after])
+        return logits
+
+    def _label_logits(
+        self, batch: Batch, where: NDArray[np.bool_], columns: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        is_end = batch.ids == EOS
+        logits = np.empty((int(where.sum()), len(columns)), np.float32)
+        at_end = is_end[where]
+        logits[~at_end] = self._given_prefix(batch.ids, where & ~is_end, columns)
+        logits[at_end] = self._given_all(batch.ids, where & is_end, columns)
+        return logits
+
+    def _given_prefix(
+        self, ids: NDArray[np.int64], where: NDArray[np.bool_], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The prior and the weights of the event types up to each position: (positions, Y)."""
+        rows = np.flatnonzero(where.any(axis=1))
+        steps = np.zeros((len(rows), ids.shape[1], len(columns)), np.float32)
+        row, position = _first_occurrences(ids[rows])
+        steps[row, position] = self._seen[ids[rows[row], position][:, None], columns]
+        np.cumsum(steps, axis=1, out=steps)
+        return self._prior[columns] + steps[where[rows]]
+
+    def _given_all(
+        self, ids: NDArray[np.int64], where: NDArray[np.bool_], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The prior and the weights of all event types, those that did not occur included: (rows, Y)."""
+        rows = np.flatnonzero(where.any(axis=1))
+        row, position = _first_occurrences(ids[rows])
+        gains = self._gain[ids[rows[row], position][:, None], columns]
+        adds = sp.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=(len(rows), len(row)))
+        return self._at_end[columns] + adds @ gains
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write config.json, vocabulary.json and model.safetensors; what a model wrote before is replaced."""
+        header = {"kind": KIND, "label_names": list(self.label_names), "smoothing": self.smoothing}
+        write_model(Path(folder), header, self.vocabulary, self.tally.to_tensors())
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path) -> "Counts":
+        """The model `save_pretrained` wrote; a truncated or foreign folder is refused."""
+        header, vocabulary, tensors = read_model(Path(folder), KIND)
+        if set(header) != {"label_names", "smoothing"}:
+            raise DataError(
+                f"{folder}/config.json has {sorted(header)}; counts have label_names and smoothing"
+            )
+        names = tuple(header["label_names"])
+        try:
+            tally = Tally.from_tensors(tensors, len(vocabulary), len(names))
+        except DataError as error:
+            raise DataError(f"{folder}/model.safetensors is damaged: {error}") from None
+        return cls(tally, vocabulary, names, header["smoothing"])
+
+    def __repr__(self) -> str:
+        return (
+            f"Counts: {_plural(self.tally.sequences, 'sequence')}, "
+            f"{_plural(len(self.vocabulary.event_names), 'event type')}, "
+            f"{_plural(self.tally.pairs.nnz, 'pair')}, {_plural(len(self.label_names), 'label')}"
+        )
+
+
+def _first_occurrences(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and positions where an id stands in its row for the first time, row by row."""
+    keys = ids + (ids.max(initial=0) + 1) * np.arange(len(ids))[:, None]
+    first = np.sort(np.unique(keys, return_index=True)[1])
+    return first // max(ids.shape[1], 1), first % max(ids.shape[1], 1)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

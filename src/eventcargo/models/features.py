@@ -1,0 +1,240 @@
+"""Explicit features of sequences: what occurred, how often, in which order, how close and how late.
+
+Flat columns of events go in; moments (sequence row, position, key) at which a feature becomes true come out.
+A feature once true stays true, except those of the families `lateness` and `since`, which are about the end
+and exist at EOS only. Keys are exact whole numbers made of the event types and a bucket: nothing is hashed
+into a table, so two features never share a weight, however large the vocabulary is.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from eventcargo.batches import Batch
+
+Ints = NDArray[np.int64]
+
+MOST_COUNTED = 5
+"""The second to the fifth occurrence of an event type are features."""
+
+TIME_EDGES = np.float32(2.0) ** (np.arange(-40, 121) / 4).astype(np.float32)
+"""Upper ends of the buckets of time, four to a doubling: from a thousandth to a thousand million."""
+
+DISTANCE_EDGES = np.unique(np.round(2.0 ** (np.arange(0, 65) / 4))).astype(np.int64)
+"""Upper ends of the buckets of distance in events: 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 13, 16, ..."""
+
+N_BUCKETS = 256
+"""Room for a bucket in a key."""
+
+FILTER_BITS = 22
+"""Size of the table in which features are counted roughly, to drop rare ones before the exact count."""
+
+
+@dataclass(frozen=True)
+class Events:
+    """The events of some sequences, one after the other; BOS, EOS and padding are left out.
+
+    `ends` is the EOS position of every sequence. `size` is the number of ids of the vocabulary.
+    """
+
+    rows: Ints
+    positions: Ints
+    ids: Ints
+    times: NDArray[np.float32]
+    ends: Ints
+    size: int
+
+    @classmethod
+    def from_batch(cls, batch: Batch, size: int) -> "Events":
+        at = np.arange(batch.ids.shape[1])
+        rows, positions = np.nonzero((at > 0) & (at < batch.lengths[:, None] - 1))
+        ids, times = batch.ids[rows, positions], batch.times[rows, positions]
+        return cls(rows, positions, ids, times, batch.lengths - 1, size)
+
+    def take(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> "Events":
+        """Only these events, in the order of time."""
+        return Events(
+            self.rows[which], self.positions[which], self.ids[which], self.times[which], self.ends, self.size
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """When features become true: in which sequence row, at which position, which key."""
+
+    rows: Ints
+    positions: Ints
+    keys: Ints
+
+    @classmethod
+    def join(cls, parts: "Sequence[Moments]") -> "Moments":
+        return cls(
+            np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)]),
+            np.concatenate([np.zeros(0, np.int64), *(part.positions for part in parts)]),
+            np.concatenate([np.zeros(0, np.int64), *(part.keys for part in parts)]),
+        )
+
+    def first(self) -> "Moments":
+        """The first moment of every feature in every sequence, sorted by row, then key."""
+        order = np.lexsort((self.positions, self.keys, self.rows))
+        rows, keys = self.rows[order], self.keys[order]
+        new = np.ones(len(rows), bool)
+        new[1:] = (rows[1:] != rows[:-1]) | (keys[1:] != keys[:-1])
+        return Moments(rows[new], self.positions[order][new], keys[new])
+
+
+def _occurrence_numbers(events: Events) -> Ints:
+    """0 for the first occurrence of an event type in its sequence, 1 for the second, and so on."""
+    code = events.rows * events.size + events.ids
+    order = np.argsort(code, kind="stable")
+    ordered = code[order]
+    numbers = np.empty(len(code), np.int64)
+    numbers[order] = np.arange(len(code)) - np.searchsorted(ordered, ordered)
+    return numbers
+
+
+def _last_occurrences(events: Events) -> Events:
+    """The last occurrence of every event type in every sequence."""
+    code = events.rows * events.size + events.ids
+    reverse = np.unique(code[::-1], return_index=True)[1]
+    return events.take(len(code) - 1 - reverse)
+
+
+def _pair_keys(events: Events, distance: int) -> tuple[NDArray[np.bool_], Ints]:
+    """Which events have another one `distance` before them in their sequence, and the key of the pair."""
+    before, after = events.ids[:-distance], events.ids[distance:]
+    return events.rows[:-distance] == events.rows[distance:], before * events.size + after
+
+
+def presence(events: Events, window: int) -> Moments:  # noqa: ARG001
+    """An event type occurs."""
+    return Moments(events.rows, events.positions, events.ids)
+
+
+def count(events: Events, window: int) -> Moments:  # noqa: ARG001
+    """An event type occurs for the k-th time, k = 2 to 5."""
+    numbers = _occurrence_numbers(events)
+    again = (numbers > 0) & (numbers < MOST_COUNTED)
+    return Moments(events.rows[again], events.positions[again], (events.ids * N_BUCKETS + numbers)[again])
+
+
+def adjacent(events: Events, window: int) -> Moments:  # noqa: ARG001
+    """b comes right after a."""
+    return _pairs(events, 1)
+
+
+def ordered(events: Events, window: int) -> Moments:
+    """The first a comes before the first b, with fewer than `window` other first occurrences between."""
+    return _pairs(events.take(_occurrence_numbers(events) == 0), window)
+
+
+def _pairs(events: Events, window: int) -> Moments:
+    parts = []
+    for distance in range(1, min(window, len(events) - 1) + 1):
+        same, keys = _pair_keys(events, distance)
+        parts.append(Moments(events.rows[distance:][same], events.positions[distance:][same], keys[same]))
+    return Moments.join(parts)
+
+
+def gap(events: Events, window: int) -> Moments:
+    """b comes after a, at most `window` events later, with a time between them in one bucket."""
+    parts = []
+    for distance in range(1, min(window, len(events) - 1) + 1):
+        same, keys = _pair_keys(events, distance)
+        apart = events.times[distance:][same] - events.times[:-distance][same]
+        keys = keys[same] * N_BUCKETS + np.searchsorted(TIME_EDGES, apart)
+        parts.append(Moments(events.rows[distance:][same], events.positions[distance:][same], keys))
+    return Moments.join(parts)
+
+
+def lateness(events: Events, window: int) -> Moments:  # noqa: ARG001
+    """At the end: the last occurrence of an event type is so many events before EOS, in buckets."""
+    last = _last_occurrences(events)
+    ends = events.ends[last.rows]
+    keys = last.ids * N_BUCKETS + np.searchsorted(DISTANCE_EDGES, ends - last.positions)
+    return Moments(last.rows, ends, keys)
+
+
+def since(events: Events, window: int) -> Moments:  # noqa: ARG001
+    """At the end: the last occurrence of an event type is so long before the last event, in buckets."""
+    last = _last_occurrences(events)
+    stops = np.searchsorted(events.rows, last.rows, side="right") - 1
+    keys = last.ids * N_BUCKETS + np.searchsorted(TIME_EDGES, events.times[stops] - last.times)
+    return Moments(last.rows, events.ends[last.rows], keys)
+
+
+FAMILIES: dict[str, Callable[[Events, int], Moments]] = {
+    "presence": presence,
+    "count": count,
+    "adjacent": adjacent,
+    "ordered": ordered,
+    "gap": gap,
+    "lateness": lateness,
+    "since": since,
+}
+"""Every family by name; each takes events and the window, which only pairs use."""
+
+
+def selected_moments(batch: Batch, family: str, size: int, window: int, keys: Ints) -> Moments:
+    """First moments of the features with these sorted keys in a batch; `keys` become their numbers.
+
+    >>> ids, times = np.array([[1, 4, 5, 4, 2]]), np.zeros((1, 5), np.float32)
+    >>> batch = Batch(ids, times, np.array([5]), np.zeros((1, 0), np.float32))
+    >>> found = selected_moments(batch, "adjacent", size=6, window=1, keys=np.array([5 * 6 + 4]))
+    >>> found.rows.tolist(), found.positions.tolist(), found.keys.tolist()
+    ([0], [3], [0])
+    """
+    moments = FAMILIES[family](Events.from_batch(batch, size), window)
+    at = np.searchsorted(keys, moments.keys)
+    known = keys[np.minimum(at, len(keys) - 1)] == moments.keys if len(keys) else np.zeros(len(at), bool)
+    return Moments(moments.rows[known], moments.positions[known], at[known]).first()
+
+
+def feature_matrix(
+    batches: Iterable[Batch], family: str, size: int, window: int, min_support: int
+) -> tuple[sp.csr_array, Ints]:
+    """Which features of a family hold in which whole sequence, and the sorted keys of its columns.
+
+    Rows follow the batches in order. Features of fewer than `min_support` sequences are left out.
+    """
+    starts, rows, keys = 0, [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
+    for batch in batches:
+        moments = FAMILIES[family](Events.from_batch(batch, size), window)
+        of_row, of_key = _distinct(moments, len(batch.lengths))
+        rows.append((of_row + starts).astype(np.int32))
+        keys.append(of_key)
+        starts += len(batch.lengths)
+    return _matrix(np.concatenate(rows), np.concatenate(keys), starts, min_support)
+
+
+def _distinct(moments: Moments, n_rows: int) -> tuple[Ints, Ints]:
+    """Every (row, key) once, sorted."""
+    widest = int(moments.keys.max(initial=0)) + 1
+    if n_rows * widest < np.iinfo(np.int64).max // 2:  # one sort of packed numbers is several times faster
+        packed = np.sort(moments.rows * widest + moments.keys)
+        packed = packed[np.concatenate([[True], packed[1:] != packed[:-1]])[: len(packed)]]
+        return packed // widest, packed % widest
+    first = moments.first()
+    return first.rows, first.keys
+
+
+def _matrix(rows: NDArray[np.int32], keys: Ints, n_rows: int, least: int) -> tuple[sp.csr_array, Ints]:
+    slots = ((keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - FILTER_BITS)).astype(
+        np.int64
+    )
+    often = np.bincount(slots, minlength=1 << FILTER_BITS)[slots] >= least
+    rows, keys = rows[often], keys[often]
+    names, columns, support = np.unique(keys, return_inverse=True, return_counts=True)
+    kept = support >= least
+    number = np.cumsum(kept) - 1
+    inside = kept[columns]
+    rows, columns = rows[inside], number[columns[inside]].astype(np.int32)
+    starts = np.searchsorted(rows, np.arange(n_rows + 1)).astype(np.int32)
+    ones = np.ones(len(rows), np.int32)
+    return sp.csr_array((ones, columns, starts), shape=(n_rows, int(kept.sum()))), names[kept]

@@ -1,0 +1,56 @@
+"""Several processes that train one model: each takes its share of every batch, gradients are summed.
+
+The positions and weights of a step are drawn for the whole batch by all processes alike, so that any number
+of processes follows the loss curve of one, within the error of floating-point sums.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Team:
+    """The processes of a run; `Team()` is one process alone."""
+
+    rank: int = 0
+    size: int = 1
+
+    @classmethod
+    def present(cls) -> "Team":
+        """The processes of the group that was initialised, if any."""
+        if dist.is_available() and dist.is_initialized():
+            return cls(dist.get_rank(), dist.get_world_size())
+        return cls()
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files and reports."""
+        return self.rank == 0
+
+    def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Replace gradients by their sums over all processes."""
+        if self.size == 1:
+            return
+        for parameter in parameters:
+            if parameter.grad is None:  # this share of the batch did not reach it
+                parameter.grad = torch.zeros_like(parameter)
+            dist.all_reduce(parameter.grad)
+
+    def sum(self, value: Tensor) -> Tensor:
+        """A value summed over all processes."""
+        if self.size > 1:
+            dist.all_reduce(value)
+        return value
+
+    def agree(self, *values: float) -> tuple[float, ...]:
+        """The first process's values, for all: clocks and signals differ."""
+        if self.size == 1:
+            return values
+        device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+        shared = torch.tensor(values, dtype=torch.float64, device=device)
+        dist.broadcast(shared, src=0)
+        return tuple(shared.tolist())

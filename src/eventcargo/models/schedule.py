@@ -1,0 +1,70 @@
+"""How long training runs, and the learning rate as a function of the share of that budget used."""
+
+import math
+import re
+from dataclasses import dataclass
+
+from eventcargo.errors import ConfigError
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+DEFAULT_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class BudgetConfig:
+    """The bound of a run, by time, by steps or by both, whichever comes first."""
+
+    max_time: str = ""
+    """bound by time: 90s, 10m, 1.5h; empty: no such bound, or 10m where steps is 0"""
+    steps: int = 0
+    """bound by steps; 0: no such bound"""
+    learning_rate: float = 0.0015
+    """learning rate after the warm-up"""
+    warmup: float = 0.05
+    """share of the budget in which the learning rate rises; then it falls as a cosine to 0 at the end"""
+
+    def __post_init__(self) -> None:
+        if self.max_time:
+            seconds(self.max_time)
+        if self.steps < 0:
+            raise ConfigError(f"steps={self.steps}: use 1 or more, or 0 to bound the run by time")
+        if not 0 < self.learning_rate < math.inf:
+            raise ConfigError(f"learning_rate={self.learning_rate}: use a number above 0")
+        if not 0 <= self.warmup < 1:
+            raise ConfigError(f"warmup={self.warmup}: use 0 to below 1")
+
+    @property
+    def time_limit(self) -> float:
+        """Seconds a run may take."""
+        if self.max_time:
+            return seconds(self.max_time)
+        return math.inf if self.steps else DEFAULT_SECONDS
+
+    def used(self, step: int, elapsed: float, reserved: float = 0.0) -> float:
+        """Share of the budget used up; `reserved` seconds are kept for what comes after the last step."""
+        limit = max(self.time_limit - reserved, 1e-9)
+        by_steps = step / self.steps if self.steps else 0.0
+        return min(max(by_steps, elapsed / limit), 1.0)
+
+    def rate(self, used: float) -> float:
+        """Learning rate where a share of the budget is used.
+
+        >>> config = BudgetConfig(steps=100, learning_rate=1.0, warmup=0.1)
+        >>> [round(config.rate(used), 3) for used in (0.05, 0.1, 0.55, 1.0)]
+        [0.5, 1.0, 0.5, 0.0]
+        """
+        if used < self.warmup:
+            return self.learning_rate * used / self.warmup
+        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * (used - self.warmup) / (1 - self.warmup)))
+
+
+def seconds(text: str) -> float:
+    """Seconds of a duration in words.
+
+    >>> seconds("1.5h"), seconds("90s"), seconds("90")
+    (5400.0, 90.0, 90.0)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if not found or float(found[1]) == 0:
+        raise ConfigError(f"max_time={text!r}: use a number with s, m or h, such as 90s, 10m or 1.5h")
+    return float(found[1]) * UNITS[found[2] or "s"]

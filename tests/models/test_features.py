@@ -1,0 +1,156 @@
+"""Families by hand on short sequences; the matrix of whole sequences agrees with the moments of batches."""
+
+import numpy as np
+import pytest
+
+from eventcargo import EventDataset, EventSequence, Vocabulary
+from eventcargo.batches import Batch, Batches
+from eventcargo.models.features import (
+    DISTANCE_EDGES,
+    FAMILIES,
+    N_BUCKETS,
+    TIME_EDGES,
+    Events,
+    Moments,
+    feature_matrix,
+    selected_moments,
+)
+from eventcargo.simulate import simulate
+
+SIZE = 7
+A, B, C = 4, 5, 6
+
+
+def batch_of(*sequences: str, times: list[float] | None = None) -> Batch:
+    """A batch of sequences of the event types a, b, c; times are 0, 1, 2, ... unless given."""
+    rows = [
+        EventSequence(str(at), tuple(events), tuple(times or np.arange(float(len(events))).tolist()), ())
+        for at, events in enumerate(sequences)
+    ]
+    data = EventDataset.from_sequences(rows)
+    return Batches(data, Vocabulary(("a", "b", "c")), 64).take(np.arange(len(rows)))
+
+
+def moments_of(family: str, batch: Batch, window: int = 8) -> list[tuple[int, int, int]]:
+    """First moments as (row, position, key), sorted."""
+    first = FAMILIES[family](Events.from_batch(batch, SIZE), window).first()
+    return sorted(zip(first.rows.tolist(), first.positions.tolist(), first.keys.tolist(), strict=True))
+
+
+def time_bucket(time: float) -> int:
+    return int(np.searchsorted(TIME_EDGES, np.float32(time)))
+
+
+def test_marks_and_padding_are_no_events() -> None:
+    events = Events.from_batch(batch_of("ab", "c"), SIZE)
+    assert events.ids.tolist() == [A, B, C]
+
+
+def test_presence_becomes_true_at_the_first_occurrence() -> None:
+    assert moments_of("presence", batch_of("aba", "c")) == [(0, 1, A), (0, 2, B), (1, 1, C)]
+
+
+def test_count_tells_the_second_to_the_fifth_occurrence() -> None:
+    found = moments_of("count", batch_of("aaaaaaa"))
+    assert found == [(0, k, A * N_BUCKETS + k - 1) for k in (2, 3, 4, 5)]
+
+
+def test_adjacent_pairs_stop_at_the_end_of_a_sequence() -> None:
+    assert moments_of("adjacent", batch_of("ab", "ca")) == [(0, 2, A * SIZE + B), (1, 2, C * SIZE + A)]
+
+
+def test_ordered_pair_looks_at_first_occurrences_only() -> None:
+    assert moments_of("ordered", batch_of("aaba")) == [(0, 3, A * SIZE + B)]
+
+
+def test_ordered_pair_stays_within_its_window() -> None:
+    assert (0, 3, A * SIZE + C) not in moments_of("ordered", batch_of("abc"), window=1)
+
+
+def test_ordered_pair_reaches_as_far_as_its_window() -> None:
+    assert (0, 3, A * SIZE + C) in moments_of("ordered", batch_of("abc"), window=2)
+
+
+def test_gap_key_holds_the_bucket_of_the_time_between() -> None:
+    found = moments_of("gap", batch_of("ab", times=[3.0, 3.5]))
+    assert found == [(0, 2, (A * SIZE + B) * N_BUCKETS + time_bucket(0.5))]
+
+
+def test_gap_of_zero_has_the_lowest_bucket() -> None:
+    found = moments_of("gap", batch_of("ab", times=[3.0, 3.0]))
+    assert found == [(0, 2, (A * SIZE + B) * N_BUCKETS)]
+
+
+def test_lateness_is_the_distance_of_the_last_occurrence_from_the_end() -> None:
+    keys = [A * N_BUCKETS + np.searchsorted(DISTANCE_EDGES, 2), B * N_BUCKETS]
+    assert moments_of("lateness", batch_of("aab")) == [(0, 4, keys[0]), (0, 4, keys[1])]
+
+
+def test_since_is_the_time_of_the_last_occurrence_before_the_last_event() -> None:
+    found = moments_of("since", batch_of("aab", times=[0.0, 1.0, 4.0]))
+    assert found == [(0, 4, A * N_BUCKETS + time_bucket(3.0)), (0, 4, B * N_BUCKETS)]
+
+
+@pytest.mark.parametrize("edges", [TIME_EDGES, DISTANCE_EDGES])
+def test_buckets_fit_into_a_key(edges: np.ndarray) -> None:
+    assert len(edges) < N_BUCKETS
+
+
+def test_eight_events_from_the_end_is_the_last_of_its_bucket() -> None:
+    eighth, ninth = np.searchsorted(DISTANCE_EDGES, [8, 9])
+    assert eighth < ninth
+
+
+def test_first_moment_is_the_earliest_of_each_row_and_key() -> None:
+    moments = Moments(np.array([0, 1, 0, 0]), np.array([5, 2, 3, 9]), np.array([7, 7, 7, 8]))
+    first = moments.first()
+    assert first.positions.tolist() == [3, 9, 2]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_empty_sequences_have_no_feature(family: str) -> None:
+    assert moments_of(family, batch_of("", "")) == []
+
+
+@pytest.mark.filterwarnings("ignore:.*sequences have more than 22 events")  # sequences cut at their start
+@pytest.mark.parametrize("family", FAMILIES)
+def test_matrix_of_whole_sequences_agrees_with_moments_of_batches(family: str) -> None:
+    data = simulate("timing", sequences=60, labels=2, seed=5).data
+    vocabulary = Vocabulary.from_dataset(data)
+    made = Batches(data, vocabulary, 24)
+    parts = [made.take(rows) for rows in made.in_order(300)]
+    matrix, keys = feature_matrix(parts, family, len(vocabulary), 3, min_support=2)
+    whole = made.take(np.arange(len(data)))
+    found = selected_moments(whole, family, len(vocabulary), 3, keys)
+    again = np.zeros(matrix.shape, int)
+    again[found.rows, found.keys] = 1
+    assert np.array_equal(matrix.toarray(), again)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_keys_of_a_large_vocabulary_are_exact(family: str) -> None:
+    vocabulary = Vocabulary(tuple(f"{i:05}" for i in range(29_100)))
+    names = ("29099", "29098", "29099", "29099")
+    data = EventDataset.from_sequences([EventSequence("a", names, (0.0, 1.0, 2.0, 3.0), ())])
+    batch = Batches(data, vocabulary, 16).take(np.array([0]))
+    keys = FAMILIES[family](Events.from_batch(batch, len(vocabulary)), 2).keys
+    assert (keys // (N_BUCKETS * len(vocabulary) ** 2) == 0).all()
+    assert keys.min() > 0
+
+
+def test_rare_features_are_left_out_of_the_matrix() -> None:
+    matrix, keys = feature_matrix([batch_of("ab", "a", "a")], "presence", SIZE, 1, min_support=2)
+    assert (keys.tolist(), matrix.toarray().tolist()) == ([A], [[1], [1], [1]])
+
+
+def test_a_feature_with_just_enough_support_stays() -> None:
+    assert feature_matrix([batch_of("ab", "a", "ab")], "presence", SIZE, 1, 2)[1].tolist() == [A, B]
+
+
+def test_repeated_feature_counts_one_sequence_once() -> None:
+    assert len(feature_matrix([batch_of("aaa", "b")], "presence", SIZE, 1, min_support=2)[1]) == 0
+
+
+def test_no_selected_key_gives_no_moment() -> None:
+    found = selected_moments(batch_of("ab"), "presence", SIZE, 1, np.zeros(0, np.int64))
+    assert len(found.rows) == 0

@@ -1,0 +1,54 @@
+import torch
+
+from eventcargo.models.layers import Attention, FeedForward, Timing, rotate
+
+
+def timing(times: torch.Tensor, rotates: bool = True) -> Timing:
+    return Timing.of(times, torch.tensor(1.0), pairs=4, rotates=rotates)
+
+
+def test_times_enter_as_logs_of_time_and_gap() -> None:
+    found = timing(torch.tensor([[0.0, 1.0, 4.0]]))
+    assert torch.allclose(found.logs[0, :, 0], torch.tensor([0.0, 1.0, 4.0]).log1p())
+    assert torch.allclose(found.logs[0, :, 1], torch.tensor([0.0, 1.0, 3.0]).log1p())
+
+
+def test_times_are_counted_in_units_of_the_scale() -> None:
+    scaled = Timing.of(torch.tensor([[0.0, 10.0]]), torch.tensor(10.0), pairs=4, rotates=True)
+    assert torch.equal(scaled.logs, timing(torch.tensor([[0.0, 1.0]])).logs)
+
+
+def test_time_zero_in_the_padding_makes_no_nan() -> None:
+    assert timing(torch.tensor([[0.0, 5.0, 0.0]])).logs.isfinite().all()
+
+
+def products(times: torch.Tensor, rotates: bool = True) -> torch.Tensor:
+    """Products of equal vectors, turned, between all positions."""
+    turned = rotate(torch.ones(1, 1, times.shape[1], 8), timing(times, rotates))
+    return (turned @ turned.transpose(2, 3))[0, 0]
+
+
+def test_products_depend_on_differences_of_position_and_time_only() -> None:
+    found = products(torch.tensor([[0.0, 2.5, 5.0, 7.5]]))
+    assert torch.allclose(found.diagonal(1), found[0, 1].expand(3), atol=1e-5)
+
+
+def test_products_depend_on_time_where_it_rotates() -> None:
+    near, far = torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 2.0]])
+    assert not torch.allclose(products(near), products(far))
+    assert torch.allclose(products(near, rotates=False), products(far, rotates=False))
+
+
+def test_attention_does_not_see_what_comes_later() -> None:
+    attention, x = Attention(8, 2), torch.randn(1, 4, 8)
+    changed = x.clone()
+    changed[0, 3] += 1
+    times = Timing.of(torch.zeros(1, 4), torch.tensor(1.0), pairs=2, rotates=True)
+    before, after = attention(x, x, times), attention(changed, changed, times)
+    assert torch.equal(before[0, :3], after[0, :3])
+    assert not torch.equal(before[0, 3], after[0, 3])
+
+
+def test_swiglu_has_a_gate_and_gelu_has_none() -> None:
+    assert FeedForward(4, 6, "swiglu").enter.out_features == 12
+    assert FeedForward(4, 6, "gelu").enter.out_features == 6

@@ -1,0 +1,61 @@
+import math
+from typing import Any
+
+import pytest
+
+from eventcargo.errors import ConfigError
+from eventcargo.models.schedule import BudgetConfig, seconds
+
+
+@pytest.mark.parametrize(("text", "expected"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("7", 7)])
+def test_durations_are_read(text: str, expected: float) -> None:
+    assert seconds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["ten", "10 days", "-5m", "0m", "m"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=repr(text)):
+        BudgetConfig(max_time=text)
+
+
+@pytest.mark.parametrize(
+    ("refused", "shown"),
+    [
+        ({"steps": -1}, "steps=-1"),
+        ({"learning_rate": 0.0}, "learning_rate=0.0"),
+        ({"learning_rate": math.inf}, "learning_rate=inf"),
+        ({"learning_rate": math.nan}, "learning_rate=nan"),
+        ({"warmup": 1.0}, "warmup=1.0"),
+        ({"warmup": -0.1}, "warmup=-0.1"),
+    ],
+)
+def test_settings_outside_are_refused(refused: dict[str, Any], shown: str) -> None:
+    with pytest.raises(ConfigError, match=shown):
+        BudgetConfig(**refused)
+
+
+def test_the_edges_are_allowed() -> None:
+    BudgetConfig(steps=1, learning_rate=1e-9, warmup=0.0)
+
+
+def test_ten_minutes_are_the_bound_where_none_is_given() -> None:
+    assert BudgetConfig().time_limit == 600
+    assert BudgetConfig(steps=5).time_limit == math.inf
+    assert BudgetConfig(steps=5, max_time="1m").time_limit == 60
+
+
+def test_the_bound_that_comes_first_counts() -> None:
+    config = BudgetConfig(steps=10, max_time="100s")
+    assert config.used(5, 10.0) == 0.5
+    assert config.used(5, 80.0) == 0.8
+    assert config.used(99, 0.0) == 1.0
+
+
+def test_reserved_time_is_kept_free() -> None:
+    assert BudgetConfig(max_time="100s").used(0, 80.0, reserved=20.0) == 1.0
+
+
+def test_the_rate_rises_then_falls_to_nothing() -> None:
+    config = BudgetConfig(learning_rate=1.0, warmup=0.2)
+    rates = [config.rate(used) for used in (0.0, 0.1, 0.2, 0.6, 1.0)]
+    assert rates == pytest.approx([0.0, 0.5, 1.0, 0.5, 0.0])
