@@ -8,6 +8,7 @@ appears whole or not at all.
 import hashlib
 import json
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from eventcargo import __version__
 from eventcargo.atomic import atomic_file
 from eventcargo.errors import DataError
 from eventcargo.vocabulary import Vocabulary
@@ -51,7 +51,7 @@ def write_model(
     folder: Path, config: Mapping[str, Any], vocabulary: Vocabulary, tensors: Mapping[str, Tensor]
 ) -> None:
     """Write a model's three files; the weights come last and make the folder complete."""
-    content = {"format": FORMAT, "version": FORMAT_VERSION, "eventcargo": __version__, **config}
+    content = {"format": FORMAT, "version": FORMAT_VERSION, "eventcargo": version("eventcargo"), **config}
     with atomic_file(folder / "config.json") as target:
         target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
     vocabulary.to_json(folder / "vocabulary.json")

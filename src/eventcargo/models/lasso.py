@@ -22,8 +22,8 @@ SLACK = 0.02
 ENOUGH = 1e-3
 """The fit ends when a step lowers the objective by less than this, in nats over all rows."""
 
-LONGEST_STEP = 2.0
-"""A weight moves by no more in one step: where probabilities saturate the quadratic model is far off."""
+LEAST_CURVATURE = 1e-6
+"""Of a row, p (1 - p) at least: where probabilities saturate, smaller ones make steps that lead nowhere."""
 
 GROWTH = 20
 """Columns that join the working set in one step, at most."""
@@ -115,7 +115,7 @@ def _direction(
 ) -> tuple[Floats, float]:
     """The step to the minimum of the quadratic model of the objective; the bias is eliminated."""
     p = expit(z)
-    curvature, residual = np.maximum(p * (1 - p), 1e-6), p - y
+    curvature, residual = np.maximum(p * (1 - p), LEAST_CURVATURE), p - y
     weighted = sp.csr_array((X.data * np.repeat(curvature, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
     total, means = curvature.sum(), X.T @ curvature
     hessian = (X.T @ weighted).toarray() - np.outer(means, means) / total
@@ -128,7 +128,6 @@ def _direction(
 def _descend(hessian: Floats, gradient: Floats, penalty: float, weights: Floats) -> Floats:
     """Minimum of gradient . d + d . hessian . d / 2 + penalty * |weights + d|, one coordinate at a time."""
     new, slope, diagonal = weights.tolist(), gradient.copy(), hessian.diagonal().tolist()
-    low, high = (weights - LONGEST_STEP).tolist(), (weights + LONGEST_STEP).tolist()
     for _ in range(MAX_SWEEPS):
         largest = 0.0
         for j, curve in enumerate(diagonal):
@@ -138,7 +137,6 @@ def _descend(hessian: Floats, gradient: Floats, penalty: float, weights: Floats)
                 if abs(target) > penalty
                 else 0.0
             )
-            value = min(max(value, low[j]), high[j])
             change = value - new[j]
             if change:
                 slope += change * hessian[j]
