@@ -1,8 +1,12 @@
-"""Small data sets for all tests."""
+"""Small data sets for all tests; laws are tried on the same examples everywhere, without a clock."""
 
 import pytest
+from hypothesis import settings
 
 from eventcargo import EventDataset, EventSequence
+
+settings.register_profile("same everywhere", derandomize=True, deadline=None)
+settings.load_profile("same everywhere")
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ def test_a_stopped_run_says_how_to_go_on(chain: tuple[str, ...], tmp_path: Path)
     while process.poll() is None and not (tmp_path / "checkpoint.safetensors").exists():
         time.sleep(0.01)
     process.send_signal(signal.SIGTERM)
-    said = process.communicate(timeout=60)[1]
+    said = process.communicate(timeout=300)[1]
     assert process.returncode == 128 + signal.SIGTERM
     assert "stopped at step" in said
     assert "--resume" in said

@@ -40,7 +40,7 @@ def test_two_processes_follow_the_loss_curve_of_one(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", code, str(rank)], cwd=root, stdout=subprocess.PIPE, text=True)
         for rank in range(2)
     ]
-    found = [json.loads(member.communicate(timeout=120)[0].splitlines()[-1]) for member in members]
+    found = [json.loads(member.communicate(timeout=300)[0].splitlines()[-1]) for member in members]
     alone = history()
     assert found[0] == found[1]
     assert len(alone) == 5
