@@ -22,6 +22,9 @@ SLACK = 0.02
 ENOUGH = 1e-3
 """The fit ends when a step lowers the objective by less than this, in nats over all rows."""
 
+LONGEST_STEP = 2.0
+"""A weight moves by no more in one step: where probabilities saturate the quadratic model is far off."""
+
 LEAST_CURVATURE = 1e-6
 """Of a row, p (1 - p) at least: where probabilities saturate, smaller ones make steps that lead nowhere."""
 
@@ -62,14 +65,15 @@ def fit_lasso(X: sp.csc_array, y: Floats, penalty: float, start: Fit, offset: Fl
     True
     """
     state = _State(start.weights.copy(), start.bias, start.logits(X) + offset)
-    value = _objective(state, y, penalty)
+    value, longest = _objective(state, y, penalty), LONGEST_STEP
     for _ in range(MAX_STEPS):
-        residual = expit(state.z) - y
-        gradient = X.T @ residual
+        gradient = X.T @ (expit(state.z) - y)
         working, is_open = _working_set(state.weights, gradient, penalty)
-        state, new_value = _step(X[:, working], working, y, penalty, state, value)
+        state, new_value = _step(X[:, working], working, y, penalty, state, value, longest)
         if value - new_value <= ENOUGH and not is_open:
             break
+        if new_value == value:  # no step along this direction helps: stay nearer
+            longest /= 4
         value = new_value
     return Fit(state.weights, state.bias)
 
@@ -94,10 +98,16 @@ def _working_set(weights: Floats, gradient: Floats, penalty: float) -> tuple[NDA
 
 
 def _step(
-    X: sp.csc_array, working: NDArray[np.int64], y: Floats, penalty: float, state: _State, value: float
+    X: sp.csc_array,
+    working: NDArray[np.int64],
+    y: Floats,
+    penalty: float,
+    state: _State,
+    value: float,
+    longest: float,
 ) -> tuple[_State, float]:
     """One proximal Newton step on the working set, shortened until the objective does not rise."""
-    step, bias_step = _direction(X.tocsr(), y, penalty, state.weights[working], state.z)
+    step, bias_step = _direction(X.tocsr(), y, penalty, state.weights[working], state.z, longest)
     along, size = X @ step + bias_step, 1.0
     while size > 1e-4:
         weights = state.weights.copy()
@@ -111,7 +121,7 @@ def _step(
 
 
 def _direction(
-    X: sp.csr_array, y: Floats, penalty: float, weights: Floats, z: Floats
+    X: sp.csr_array, y: Floats, penalty: float, weights: Floats, z: Floats, longest: float
 ) -> tuple[Floats, float]:
     """The step to the minimum of the quadratic model of the objective; the bias is eliminated."""
     p = expit(z)
@@ -121,13 +131,14 @@ def _direction(
     hessian = (X.T @ weighted).toarray() - np.outer(means, means) / total
     hessian[np.diag_indices_from(hessian)] += 1e-6
     gradient = X.T @ residual - means * (residual.sum() / total)
-    step = _descend(hessian, gradient, penalty, weights) - weights
+    step = _descend(hessian, gradient, penalty, weights, longest) - weights
     return step, float(-(residual.sum() + means @ step) / total)
 
 
-def _descend(hessian: Floats, gradient: Floats, penalty: float, weights: Floats) -> Floats:
+def _descend(hessian: Floats, gradient: Floats, penalty: float, weights: Floats, longest: float) -> Floats:
     """Minimum of gradient . d + d . hessian . d / 2 + penalty * |weights + d|, one coordinate at a time."""
     new, slope, diagonal = weights.tolist(), gradient.copy(), hessian.diagonal().tolist()
+    low, high = (weights - longest).tolist(), (weights + longest).tolist()
     for _ in range(MAX_SWEEPS):
         largest = 0.0
         for j, curve in enumerate(diagonal):
@@ -137,6 +148,7 @@ def _descend(hessian: Floats, gradient: Floats, penalty: float, weights: Floats)
                 if abs(target) > penalty
                 else 0.0
             )
+            value = min(max(value, low[j]), high[j])
             change = value - new[j]
             if change:
                 slope += change * hessian[j]
