@@ -242,6 +242,7 @@ def test_settings_out_of_range_are_refused(knobs: dict[str, object], shown: str)
 
 
 def test_settings_at_the_allowed_edge_are_taken() -> None:
-    LinearConfig(
+    taken = LinearConfig(
         families=(), penalties=(1e-6,), alpha=1.0, held_out=0.9, min_support=1, max_features=1, gain=0
     )
+    assert (taken.families, taken.alpha, taken.held_out, taken.max_features) == ((), 1.0, 0.9, 1)

@@ -57,7 +57,8 @@ def test_settings_outside_are_refused(refused: dict[str, Any], shown: str) -> No
 
 
 def test_the_edges_are_allowed() -> None:
-    LossConfig(event_share=0.0, prefix_share=1.0, end_weight=1.0, event_weight=0.0, sampled=0)
+    taken = LossConfig(event_share=0.0, prefix_share=1.0, end_weight=1.0, event_weight=0.0, sampled=0)
+    assert (taken.event_share, taken.prefix_share, taken.end_weight, taken.sampled) == (0.0, 1.0, 1.0, 0)
 
 
 def test_weights_sum_to_one_over_the_batch(batch: Batch) -> None:

@@ -35,7 +35,8 @@ def test_settings_outside_are_refused(refused: dict[str, Any], shown: str) -> No
 
 
 def test_the_edges_are_allowed() -> None:
-    BudgetConfig(steps=1, learning_rate=1e-9, warmup=0.0)
+    taken = BudgetConfig(steps=1, learning_rate=1e-9, warmup=0.0)
+    assert (taken.steps, taken.learning_rate, taken.warmup) == (1, 1e-9, 0.0)
 
 
 def test_ten_minutes_are_the_bound_where_none_is_given() -> None:

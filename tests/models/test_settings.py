@@ -12,7 +12,8 @@ from eventcargo.models.settings import TrainConfig
     [{"tokens": 1}, {"clip": 0.1}, {"held_out": 0.0}, {"held_out": 0.9}, {"patience": 0}, {"seed": 0}],
 )
 def test_the_edge_of_what_is_allowed_is_accepted(allowed: dict[str, Any]) -> None:
-    TrainConfig(**allowed)
+    config = TrainConfig(**allowed)
+    assert all(getattr(config, name) == value for name, value in allowed.items())
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_what_lies_beyond_is_refused_with_its_value(refused: dict[str, Any], sho
 
 
 def test_half_precision_is_allowed_on_cuda() -> None:
-    TrainConfig(precision="float16", device="cuda:1")
+    assert TrainConfig(precision="float16", device="cuda:1").precision == "float16"
 
 
 def test_every_setting_has_its_help() -> None:

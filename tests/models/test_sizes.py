@@ -21,7 +21,8 @@ from eventcargo.models.sizes import PRESETS, TransformerConfig, preset
     ],
 )
 def test_the_edge_of_what_is_allowed_is_accepted(allowed: dict[str, Any]) -> None:
-    TransformerConfig(**allowed)
+    config = TransformerConfig(**allowed)
+    assert all(getattr(config, name) == value for name, value in allowed.items())
 
 
 @pytest.mark.parametrize(
