@@ -9,6 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+RESULTS = Path(__file__).parent / "results"
+"""Where published figures are."""
+
 
 def provenance(seed: int | list[int]) -> dict[str, Any]:
     """Commit, machine and time, to stand beside a result."""
@@ -35,7 +38,7 @@ def peak_gigabytes() -> float:
 
 def save(name: str, result: dict[str, Any], out: Path | None = None) -> Path:
     """Write a result as JSON, by default to benchmarks/results/NAME.json."""
-    path = out or Path(__file__).parent / "results" / f"{name}.json"
+    path = out or RESULTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n")
     return path

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventcargo import ConfigError, EventCargoWarning, EventDataset, EventSequence, Vocabulary
-from eventcargo.batches import Batch, Batches
+from eventcargo.batches import Batch, Batches, report_cuts
 from eventcargo.vocabulary import BOS, EOS, PAD, UNK
 
 ABC = Vocabulary(("a", "b", "c"))
@@ -102,18 +102,16 @@ def test_data_mapped_from_disk_give_the_same_batches(tiny: EventDataset, tmp_pat
 
 
 def test_long_sequence_keeps_its_last_events(tiny: EventDataset) -> None:
-    with pytest.warns(EventCargoWarning):
-        assert _taken(tiny, 1, max_length=4).ids.tolist() == [[BOS, A, B, EOS]]
+    assert _taken(tiny, 1, max_length=4).ids.tolist() == [[BOS, A, B, EOS]]
 
 
 def test_times_of_a_cut_sequence_count_from_the_first_event_shown(tiny: EventDataset) -> None:
-    with pytest.warns(EventCargoWarning):
-        assert _taken(tiny, 1, max_length=4).times.tolist() == [[0.0, 0.0, 1.5, 1.5]]
+    assert _taken(tiny, 1, max_length=4).times.tolist() == [[0.0, 0.0, 1.5, 1.5]]
 
 
 def test_cut_sequences_are_counted_in_a_warning(tiny: EventDataset) -> None:
     with pytest.warns(EventCargoWarning, match="2 of 4 sequences have more than 1 events"):
-        Batches(tiny, ABC, 3)
+        report_cuts(tiny, 3)
 
 
 def test_sequence_that_just_fits_is_not_cut(tiny: EventDataset) -> None:
@@ -181,3 +179,43 @@ def test_shuffled_batches_do_not_come_by_length() -> None:
     batches = Batches(_of_lengths([2, 4, 8, 16, 32, 60]), ABC, 64)
     widths = [int(batches.lengths[rows].max()) for rows in batches.shuffled(1, np.random.default_rng(0))]
     assert widths != sorted(widths)
+
+
+def _valued(*rows: tuple[float, ...]) -> EventDataset:
+    """A sequence for each row, with one event for each value."""
+    return EventDataset.from_sequences(
+        [
+            EventSequence(
+                f"{i:03}", ("a",) * len(row), tuple(map(float, range(len(row)))), (), tuple((v,) for v in row)
+            )
+            for i, row in enumerate(rows)
+        ],
+        value_names=["mileage"],
+    )
+
+
+def test_bos_has_the_first_value_eos_the_last_and_padding_zero() -> None:
+    values = _taken(_valued((3.0, 5.0), (7.0,)), 0, 1).values
+    assert values[..., 0].tolist() == [[3, 3, 5, 5], [7, 7, 7, 0]]
+    assert values.dtype == np.float32
+
+
+def test_values_not_recorded_stay_so() -> None:
+    values = _taken(_valued((np.nan, 5.0)), 0).values[0, :, 0]
+    np.testing.assert_array_equal(values, [np.nan, np.nan, 5, 5])
+
+
+def test_a_sequence_without_events_has_no_value_recorded() -> None:
+    values = _taken(_valued((), (2.0, 3.0)), 0, 1).values[0, :, 0]
+    np.testing.assert_array_equal(values, [np.nan, np.nan, 0, 0])
+
+
+def test_values_of_a_cut_sequence_are_those_of_the_events_shown() -> None:
+    batches = Batches(_valued((1.0, 2.0, 3.0)), ABC, 4)
+    assert batches.take(np.array([0])).values[0, :, 0].tolist() == [2, 2, 3, 3]
+
+
+def test_a_batch_without_value_columns_has_an_axis_of_none(tiny: EventDataset) -> None:
+    made = _taken(tiny, 0, 1)
+    assert made.values.shape == (2, 5, 0)
+    assert Batch(made.ids, made.times, made.lengths, made.labels).values.shape == (2, 5, 0)

@@ -1,5 +1,6 @@
 import json
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -227,3 +228,69 @@ def test_numbers_without_a_name_are_refused_when_used(tiny: EventDataset, tmp_pa
     np.save(tmp_path / "d" / "events.npy", np.full(6, 77, np.int32))
     with pytest.raises(DataError, match="77 for 3 names"):
         EventDataset.load(tmp_path / "d").presence()
+
+
+@pytest.fixture
+def driven(tmp_path: Path) -> Path:
+    """A saved data set of two sequences with two value columns."""
+    sequences = [
+        EventSequence("car1", ("a", "b"), (0.0, 1.0), (), ((10.0, np.nan), (30.0, -4.0))),
+        EventSequence("car2", ("a",), (0.0,), (), ((700.0, 20.5),)),
+    ]
+    data = EventDataset.from_sequences(sequences, value_names=("mileage", "température"))
+    data.save(tmp_path / "driven")
+    return tmp_path / "driven"
+
+
+def test_loaded_values_are_those_saved(driven: Path) -> None:
+    loaded = EventDataset.load(driven)
+    assert loaded.value_names == ("mileage", "température")
+    np.testing.assert_array_equal(loaded.values, [[10, np.nan], [30, -4], [700, 20.5]])
+    assert isinstance(loaded.values.base, np.memmap)
+
+
+def test_a_saved_selection_holds_only_its_values(driven: Path, tmp_path: Path) -> None:
+    EventDataset.load(driven).select(["car2"]).save(tmp_path / "d")
+    assert EventDataset.load(tmp_path / "d").values.tolist() == [[700.0, 20.5]]
+
+
+def test_data_without_value_columns_have_no_file_of_them(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    assert not (tmp_path / "d" / "values.npy").exists()
+    assert "value_names" not in json.loads((tmp_path / "d" / "dataset.json").read_text("utf-8"))
+    assert EventDataset.load(tmp_path / "d").values.shape == (6, 0)
+
+
+def test_a_missing_file_of_values_is_refused_by_name(driven: Path) -> None:
+    (driven / "values.npy").unlink()
+    with pytest.raises(DataError, match=r"damaged: .*values\.npy"):
+        EventDataset.load(driven)
+
+
+@pytest.mark.parametrize("kept", [0, 40, -4])
+def test_a_truncated_file_of_values_is_refused(driven: Path, kept: int) -> None:
+    content = (driven / "values.npy").read_bytes()
+    (driven / "values.npy").write_bytes(content[:kept])
+    with pytest.raises(DataError, match="driven is damaged"):
+        EventDataset.load(driven)
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 1), (2, 2), (2, 3)])
+def test_values_of_another_shape_are_refused_with_both(driven: Path, shape: tuple[int, ...]) -> None:
+    np.save(driven / "values.npy", np.zeros(shape))
+    with pytest.raises(DataError, match=rf"values\.npy has shape {re.escape(str(shape))}, expected \(3, 2\)"):
+        EventDataset.load(driven)
+
+
+def test_values_of_another_kind_are_refused_by_name(driven: Path) -> None:
+    np.save(driven / "values.npy", np.zeros((3, 2), np.float32))
+    with pytest.raises(DataError, match=r"values\.npy holds float32, expected float64"):
+        EventDataset.load(driven)
+
+
+def test_value_names_that_are_no_list_are_refused(driven: Path) -> None:
+    path = driven / "dataset.json"
+    content = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**content, "value_names": 7}), "utf-8")
+    with pytest.raises(DataError, match="value_names is 7, no list"):
+        EventDataset.load(driven)

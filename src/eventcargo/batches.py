@@ -2,12 +2,13 @@
 
 Position 0 is BOS, then the events, the last real position is EOS, then PAD on the right. What a model says at
 position i is given ids 0 to i, so that at EOS it is given the whole sequence. Times are relative to the
-sequence's first event that is shown; BOS has the first event's time, EOS the last one's.
+sequence's first event that is shown; BOS has the first event's time, EOS the last one's. Values are raw, NaN
+where not recorded; BOS has the first event's, EOS the last one's.
 """
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +23,17 @@ MARKS = 2
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded sequences; B sequences, L positions, Y labels."""
+    """Padded sequences; B sequences, L positions, Y labels, C value columns, of which there may be none."""
 
     ids: NDArray[np.int64]  # (B, L)
     times: NDArray[np.float32]  # (B, L)
     lengths: NDArray[np.int64]  # (B,) real positions, BOS and EOS included
     labels: NDArray[np.float32]  # (B, Y)
+    values: NDArray[np.float32] = field(default_factory=lambda: _no_values(0, 0))  # (B, L, C)
+
+    def __post_init__(self) -> None:
+        if self.values.shape[-1] == 0:  # left out: as wide as the others, so that every batch can be sliced
+            object.__setattr__(self, "values", _no_values(*self.ids.shape))
 
     @property
     def mask(self) -> NDArray[np.bool_]:
@@ -44,7 +50,7 @@ class Batches:
     """Makes batches of a data set; event types outside of the vocabulary become UNK.
 
     A sequence longer than `max_length` positions is cut at its start, because a label is nearer to the
-    end; how many are cut is said in a warning.
+    end; `report_cuts` says how many are.
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "y"), (5.0, 7.0), ("bad",))])
@@ -60,14 +66,6 @@ class Batches:
         self._data, self._lookup = data, vocabulary.lookup(data.event_names)
         self._rows = Ragged(np.maximum(data.rows.starts, data.rows.stops - room), data.rows.stops)
         self.lengths = self._rows.lengths + MARKS
-        n_cut = int((data.lengths > room).sum())
-        if n_cut:
-            warnings.warn(
-                f"{n_cut:,} of {len(data):,} sequences have more than {room:,} events; "
-                "only their last ones are used",
-                EventCargoWarning,
-                stacklevel=2,
-            )
 
     def take(self, rows: NDArray[np.int64]) -> Batch:
         """The batch of these sequences, as wide as its longest one."""
@@ -81,7 +79,7 @@ class Batches:
         times[is_event] = _since_first(kept, self._data.times)
         each, end = np.arange(len(rows)), lengths - 1
         ids[each, end], times[each, end] = EOS, times[each, end - 1]
-        return Batch(ids, times, lengths, self._labels(rows))
+        return Batch(ids, times, lengths, self._labels(rows), self._values(kept, is_event))
 
     def _labels(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Which labels the sequences carry, as 0 and 1: (B, Y)."""
@@ -89,6 +87,17 @@ class Batches:
         labels = np.zeros((len(rows), len(self._data.label_names)), np.float32)
         labels[np.repeat(np.arange(len(rows)), carried.lengths), carried.gather(self._data.labels)] = 1.0
         return labels
+
+    def _values(self, kept: Ragged, is_event: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """The raw values at every position: (B, L, C)."""
+        if not self._data.value_names:
+            return _no_values(*is_event.shape)
+        values = np.zeros((*is_event.shape, len(self._data.value_names)), np.float32)
+        values[is_event] = kept.gather(self._data.values)
+        values[:, 0] = np.where(kept.lengths[:, None] > 0, values[:, 1], np.nan)
+        each = np.arange(len(values))
+        values[each, kept.lengths + 1] = values[each, kept.lengths]
+        return values
 
     def in_order(self, tokens: int) -> Iterator[NDArray[np.int64]]:
         """Row numbers of batches in the order of the data, each of at most about `tokens` positions."""
@@ -99,6 +108,26 @@ class Batches:
         noisy = self.lengths * rng.uniform(0.95, 1.05, len(self.lengths))
         batches = list(_packed(np.argsort(noisy, kind="stable"), self.lengths, tokens))
         return (batches[at] for at in rng.permutation(len(batches)))
+
+
+def report_cuts(data: EventDataset, max_length: int) -> None:
+    """Warn of the sequences of a data set that batches of so many positions cut.
+
+    >>> report_cuts(EventDataset.from_sequences([]), max_length=16)
+    """
+    room = max_length - MARKS
+    n_cut = int((data.lengths > room).sum())
+    if n_cut:
+        warnings.warn(
+            f"{n_cut:,} of {len(data):,} sequences have more than {room:,} events; "
+            "only their last ones are used",
+            EventCargoWarning,
+            stacklevel=2,
+        )
+
+
+def _no_values(n_sequences: int, n_positions: int) -> NDArray[np.float32]:
+    return np.zeros((n_sequences, n_positions, 0), np.float32)
 
 
 def _since_first(rows: Ragged, times: NDArray[np.float64]) -> NDArray[np.float64]:

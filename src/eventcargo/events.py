@@ -9,7 +9,6 @@ Selecting makes a view on the same columns, which may be files mapped into memor
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, cast, overload
 
@@ -20,26 +19,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError, DataError
+from eventcargo.sequences import EventSequence, check_sequences, check_value_names, stack_values
 from eventcargo.storage import read_columns, write_columns
+
+__all__ = ["EventDataset", "EventSequence", "Ragged", "TimeKind", "describe_times"]
 
 TimeKind = Literal["number", "datetime", "order"]
 """What times are: plain numbers, seconds since 1970 (UTC), or just the order of rows (0, 1, 2, ...)."""
 
 SAVED_AT_ONCE = 100_000
 """Sequences gathered at once when a data set is saved, so that one larger than memory can be."""
-
-
-@dataclass(frozen=True)
-class EventSequence:
-    """One sequence, by names: its events in order, when they happened, and its labels."""
-
-    id: str
-    events: tuple[str, ...]
-    times: tuple[float, ...]
-    labels: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.events)
 
 
 @dataclass(frozen=True)
@@ -81,6 +70,8 @@ class EventDataset:
 
     Made by `read_events`, `read_meds`, `EventDataset.load` or a simulator. `data[0]` and `data["VIN123"]`
     give one sequence by names; `events`, `times` and `labels` are the flat columns for code that needs speed.
+    `values` are further numbers of every event (mileage, temperature), one column for each of `value_names`;
+    NaN where one was not recorded.
 
     >>> data = EventDataset.from_sequences([
     ...     EventSequence("car1", ("P01", "U02"), (0.0, 3.5), ("brake",)),
@@ -101,6 +92,8 @@ class EventDataset:
         event_names: Sequence[str],
         label_names: Sequence[str],
         time_kind: TimeKind = "number",
+        values: NDArray[np.float64] | None = None,
+        value_names: Sequence[str] = (),
     ) -> None:
         self.sequence_ids = sequence_ids
         self.events = _frozen(events)
@@ -111,17 +104,25 @@ class EventDataset:
         self.event_names = tuple(event_names)
         self.label_names = tuple(label_names)
         self.time_kind = time_kind
+        self.value_names = tuple(value_names)
+        self.values = _frozen(np.zeros((len(times), 0)) if values is None else values)
         counts = {len(sequence_ids), len(rows.starts), len(label_rows.starts)}
         assert len(counts) == 1, f"columns disagree on the number of sequences: {sorted(counts)}"
         assert len(events) == len(times), f"{len(events)} events but {len(times)} times"
+        expected = (len(times), len(self.value_names))
+        assert self.values.shape == expected, f"values of {self.values.shape}, expected {expected}"
 
     @classmethod
     def from_sequences(
-        cls, sequences: Sequence[EventSequence], time_kind: TimeKind = "number"
+        cls,
+        sequences: Sequence[EventSequence],
+        time_kind: TimeKind = "number",
+        value_names: Sequence[str] = (),
     ) -> "EventDataset":
         """A small data set from Python objects; larger ones come from `read_events`."""
         ordered = sorted(sequences, key=lambda sequence: sequence.id)
-        _check_sequences(ordered)
+        check_sequences(ordered)
+        check_value_names(value_names)
         event_names = sorted({name for sequence in ordered for name in sequence.events})
         label_names = sorted({name for sequence in ordered for name in sequence.labels})
         event_ids = {name: i for i, name in enumerate(event_names)}
@@ -138,6 +139,8 @@ class EventDataset:
             event_names=event_names,
             label_names=label_names,
             time_kind=time_kind,
+            values=stack_values(ordered, len(value_names)),
+            value_names=value_names,
         )
 
     def __len__(self) -> int:
@@ -181,6 +184,7 @@ class EventDataset:
             events=tuple(self.event_names[i] for i in self.events[start:stop]),
             times=tuple(self.times[start:stop].tolist()),
             labels=tuple(self.label_names[i] for i in self.labels[label_start:label_stop]),
+            values=tuple(map(tuple, self.values[start:stop].tolist())) if self.value_names else (),
         )
 
     def __iter__(self) -> Iterator[EventSequence]:
@@ -210,6 +214,8 @@ class EventDataset:
             event_names=self.event_names,
             label_names=self.label_names,
             time_kind=self.time_kind,
+            values=self.values,
+            value_names=self.value_names,
         )
 
     def _positions(self, which: "Sequence[str] | Sequence[int] | NDArray[Any]") -> NDArray[np.int64]:
@@ -296,6 +302,7 @@ class EventDataset:
             "time_kind": self.time_kind,
             "label_names": self.label_names,
             "event_names": self.event_names,
+            **({"value_names": self.value_names} if self.value_names else {}),
         }
         parts = {
             "offsets": [self.rows.offsets],
@@ -303,6 +310,7 @@ class EventDataset:
             "times": (part.rows.gather(self.times) for part in self.chunks(SAVED_AT_ONCE)),
             "label_offsets": [self.label_rows.offsets],
             "labels": (part.label_rows.gather(self.labels) for part in self.chunks(SAVED_AT_ONCE)),
+            "values": (part.rows.gather(self.values) for part in self.chunks(SAVED_AT_ONCE)),
         }
         write_columns(Path(folder), header, parts, int(self.label_rows.lengths.sum()), self.sequence_ids)
 
@@ -320,6 +328,8 @@ class EventDataset:
             event_names=header["event_names"],
             label_names=header["label_names"],
             time_kind=header["time_kind"],
+            values=columns.get("values"),
+            value_names=header.get("value_names", ()),
         )
 
     def __repr__(self) -> str:
@@ -330,6 +340,7 @@ class EventDataset:
         if len(self) == 0:
             return head
         low, middle, high = (int(value) for value in np.quantile(self.lengths, [0, 0.5, 1]))
+        values = [f"  values              {', '.join(self.value_names)}"] if self.value_names else []
         return "\n".join(
             [
                 head,
@@ -337,6 +348,7 @@ class EventDataset:
                 f"  labels a sequence   {self.label_rows.lengths.mean():.2f} on average, "
                 f"{int((self.label_rows.lengths == 0).sum()):,} sequences without",
                 f"  times               {describe_times(self)}",
+                *values,
             ]
         )
 
@@ -350,18 +362,6 @@ def describe_times(data: EventDataset) -> str:
         days = np.array([first, last]).astype("datetime64[s]").astype("datetime64[D]")
         return f"{days[0]} to {days[1]}"
     return f"numbers, {first:,.6g} to {last:,.6g}"
-
-
-def _check_sequences(ordered: Sequence[EventSequence]) -> None:
-    for sequence in ordered:
-        if len(sequence.events) != len(sequence.times):
-            raise DataError(
-                f"sequence {sequence.id!r} has {len(sequence.events):,} events but {len(sequence.times):,} "
-                "times; give one time each"
-            )
-    for sequence, following in pairwise(ordered):
-        if sequence.id == following.id:
-            raise DataError(f"sequence id {sequence.id!r} stands twice; every sequence needs its own")
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -25,8 +25,9 @@ COLUMNS: dict[str, np.dtype[Any]] = {
     "times": np.dtype(np.float64),
     "label_offsets": np.dtype(np.int64),
     "labels": np.dtype(np.int32),
+    "values": np.dtype(np.float64),
 }
-"""The files of a saved data set and what they hold."""
+"""The files of a saved data set and what they hold; `values` is there only if the header names some."""
 
 
 def write_columns(
@@ -37,12 +38,12 @@ def write_columns(
     sequence_ids: pa.Array,
 ) -> None:
     """Write a new folder; every column comes in parts, so that it need not fit in memory."""
-    sizes = _sizes(header, n_labels)
+    shapes = _shapes(header, n_labels)
     with atomic_folder(folder) as target:
         content = {"format": FORMAT, "version": FORMAT_VERSION, **header}
         (target / "dataset.json").write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
-        for name, kind in COLUMNS.items():
-            _write_column(target / f"{name}.npy", kind, sizes[name], parts[name])
+        for name, shape in shapes.items():
+            _write_column(target / f"{name}.npy", COLUMNS[name], shape, parts[name])
         table = pa.table({"sequence_id": sequence_ids})
         path = str(target / "sequence_ids.arrow")
         with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
@@ -54,7 +55,8 @@ def read_columns(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]],
     header = _read_header(folder)
     try:
         columns = {
-            name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in COLUMNS
+            name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+            for name in _shapes(header, 0)
         }
         with pa.memory_map(str(folder / "sequence_ids.arrow")) as source:
             ids = pa.ipc.open_file(source).read_all()["sequence_id"].combine_chunks()
@@ -64,20 +66,26 @@ def read_columns(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]],
     return header, columns, ids if isinstance(ids, pa.Array) else pa.concat_arrays(ids.chunks)
 
 
-def _sizes(header: Mapping[str, Any], n_labels: int) -> dict[str, int]:
+def _shapes(header: Mapping[str, Any], n_labels: int) -> dict[str, tuple[int, ...]]:
+    """The shape of every column that is there; data sets without values have no such file."""
+    value_names = header.get("value_names", ())
+    values = {"values": (header["events"], len(value_names))} if value_names else {}
     return {
-        "offsets": header["sequences"] + 1,
-        "events": header["events"],
-        "times": header["events"],
-        "label_offsets": header["sequences"] + 1,
-        "labels": n_labels,
+        "offsets": (header["sequences"] + 1,),
+        "events": (header["events"],),
+        "times": (header["events"],),
+        "label_offsets": (header["sequences"] + 1,),
+        "labels": (n_labels,),
+        **values,
     }
 
 
-def _write_column(path: Path, kind: np.dtype[Any], size: int, parts: Iterable[NDArray[Any]]) -> None:
+def _write_column(
+    path: Path, kind: np.dtype[Any], shape: tuple[int, ...], parts: Iterable[NDArray[Any]]
+) -> None:
     with path.open("wb") as sink:
         np.lib.format.write_array_header_1_0(
-            sink, {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (size,)}
+            sink, {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
         )
         for part in parts:
             np.ascontiguousarray(part, kind).tofile(sink)
@@ -101,6 +109,10 @@ def _read_header(folder: Path) -> dict[str, Any]:
     missing = set(HEADER) - header.keys()
     if missing:
         raise DataError(f"{path} is damaged: it lacks {sorted(missing)}; write it again")
+    if not isinstance(header.get("value_names", []), list):
+        raise DataError(
+            f"{path} is damaged: value_names is {header['value_names']!r}, no list; write it again"
+        )
     return header
 
 
@@ -108,13 +120,13 @@ def _check_columns(
     folder: Path, header: dict[str, Any], columns: dict[str, NDArray[Any]], n_ids: int
 ) -> None:
     n_labels = int(columns["label_offsets"][-1]) if len(columns["label_offsets"]) else 0
-    expected = _sizes(header, n_labels)
-    for name, size in expected.items():
-        if columns[name].shape != (size,):
-            raise DataError(f"{folder}/{name}.npy has shape {columns[name].shape}, expected ({size},)")
+    expected = _shapes(header, n_labels)
+    for name, shape in expected.items():
+        if columns[name].shape != shape:
+            raise DataError(f"{folder}/{name}.npy has shape {columns[name].shape}, expected {shape}")
         if columns[name].dtype != COLUMNS[name]:
             raise DataError(f"{folder}/{name}.npy holds {columns[name].dtype}, expected {COLUMNS[name]}")
-    for name, end in (("offsets", expected["events"]), ("label_offsets", expected["labels"])):
+    for name, (end,) in (("offsets", expected["events"]), ("label_offsets", expected["labels"])):
         offsets = columns[name]
         if offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) < 0).any():
             raise DataError(f"{folder}/{name}.npy does not rise from 0 to {end:,}; write it again")

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eventcargo import EventDataset
+from eventcargo import EventCargoWarning, EventDataset
 from eventcargo.cli.data import read
 from eventcargo.io import write_events
 
@@ -56,3 +56,14 @@ def test_every_column_can_be_mapped(tiny: EventDataset, tmp_path: Path) -> None:
         pl.read_parquet(tmp_path / "d" / table).rename(mapped, strict=False).write_parquet(tmp_path / table)
     data = read(str(tmp_path / "events.parquet"), str(tmp_path / "labels.parquet"), **mapped)
     assert list(data) == [tiny["car2"], tiny["car4"]]
+
+
+def test_values_reach_the_reader_of_tables(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("sequence_id,event,mileage,heat\na,x,5,1\na,y,7,2\n")
+    data = read(str(tmp_path / "e.csv"), None, **NAMES, values=["heat", "mileage"])
+    assert data["a"].values == ((1.0, 5.0), (2.0, 7.0))
+
+
+def test_values_reach_the_reader_of_meds(meds: Path) -> None:
+    with pytest.warns(EventCargoWarning, match="numeric_value is not recorded in any of 2 rows"):
+        assert read(str(meds), None, **NAMES, values=["numeric_value"]).value_names == ("numeric_value",)

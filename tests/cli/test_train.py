@@ -48,6 +48,13 @@ def test_options_reach_the_model(chain: tuple[str, ...], tmp_path: Path) -> None
     assert len(model.vocabulary.event_names) < 30
 
 
+def test_values_reach_the_model(tmp_path: Path) -> None:
+    rows = "".join(f"s{i},{event},{i}\n" for i in range(20) for event in "ab")
+    (tmp_path / "e.csv").write_text(f"sequence_id,event,mileage\n{rows}")
+    run("train", tmp_path / "e.csv", "--out", tmp_path / "run", *QUICK, "--values", "mileage")
+    assert Transformer.from_pretrained(tmp_path / "run" / "model").value_names == ("mileage",)
+
+
 def test_a_run_is_not_written_over(chain: tuple[str, ...], tmp_path: Path) -> None:
     run("train", *chain, "--out", tmp_path, *QUICK)
     said = run("train", *chain, "--out", tmp_path, *QUICK, code=1).stderr

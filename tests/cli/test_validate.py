@@ -110,3 +110,20 @@ def test_what_is_not_there_has_no_row_of_quantiles(tmp_path: Path) -> None:
     rows = table(run("validate", tmp_path / "e.csv").stdout)
     assert rows["times"] == ["none; the order of rows"]
     assert not {"sequences a label", "time span of a sequence"} & rows.keys()
+
+
+def test_values_are_read_and_those_missing_counted(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("sequence_id,event,mileage,heat\na,x,5,\na,y,7,2\n")
+    arguments = ("validate", tmp_path / "e.csv", "--values", "mileage", "--values", "heat")
+    assert run_json(*arguments)["not_recorded"] == {"mileage": 0.0, "heat": 0.5}
+    assert "events without heat" in run(*arguments).stdout
+
+
+def test_values_that_are_no_numbers_are_refused_with_their_row(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("sequence_id,event,mileage\na,x,far\n")
+    said = run("validate", tmp_path / "e.csv", "--values", "mileage", code=1).stderr
+    assert "row 1: mileage is 'far'" in " ".join(said.split())
+
+
+def test_data_without_value_columns_have_none_to_count(fleet: Path) -> None:
+    assert "not_recorded" not in run_json("validate", *tables(fleet))

@@ -66,6 +66,8 @@ def assert_equal():
         assert left.time_kind == right.time_kind
         for one, other in zip(left.flat(), right.flat(), strict=True):
             np.testing.assert_array_equal(one, other)
+        assert left.value_names == right.value_names
+        np.testing.assert_array_equal(left.rows.gather(left.values), right.rows.gather(right.values))
         np.testing.assert_array_equal(left.label_rows.offsets, right.label_rows.offsets)
         np.testing.assert_array_equal(
             left.label_rows.gather(left.labels), right.label_rows.gather(right.labels)

@@ -1,5 +1,7 @@
+import math
 from datetime import datetime
 
+import polars as pl
 import pytest
 
 from eventcargo import ConfigError, DataError, EventCargoWarning, read_meds
@@ -115,3 +117,50 @@ def test_splits_name_the_sequences_of_data(with_splits, write_task):
 def test_missing_splits_are_refused(root):
     with pytest.raises(DataError, match=r"subject_splits\.parquet does not exist"):
         read_meds_splits(root)
+
+
+def _write_values(root, values):
+    (root / "data").mkdir(exist_ok=True)
+    pl.DataFrame(
+        {
+            "subject_id": [1, 1, 1, 2],
+            "time": [None, _day(3), _day(1), _day(2)],
+            "code": ["S", "C", "A", "B"],
+            "numeric_value": values,
+        }
+    ).write_parquet(root / "data" / "0.parquet")
+
+
+def test_numeric_values_are_read_if_asked_for(tmp_path):
+    _write_values(tmp_path, [7.0, 3.5, 1.0, None])
+    data = read_meds(tmp_path, values=["numeric_value"])
+    assert (data["1"].events, data["1"].values) == (("S", "A", "C"), ((7.0,), (1.0,), (3.5,)))
+    assert math.isnan(data["2"].values[0][0])
+    assert read_meds(tmp_path).value_names == ()
+
+
+def test_values_of_static_events_are_dropped_with_them(tmp_path):
+    _write_values(tmp_path, [7.0, 3.5, 1.0, None])
+    with pytest.warns(EventCargoWarning, match="1 static events"):
+        data = read_meds(tmp_path, static="drop", values=["numeric_value"])
+    assert data["1"].values == ((1.0,), (3.5,))
+
+
+def test_values_after_the_prediction_time_are_cut_with_their_events(tmp_path, write_task):
+    _write_values(tmp_path, [7.0, 3.5, 1.0, None])
+    write_task(tmp_path / "task.parquet", [(1, _day(2), True)])
+    with pytest.warns(EventCargoWarning, match="come after|no task's cohort"):
+        data = read_meds(tmp_path, tmp_path / "task.parquet", values=["numeric_value"])
+    assert data["1"].values == ((7.0,), (1.0,))
+
+
+def test_a_value_column_that_is_not_there_is_refused_by_name(root):
+    with pytest.raises(DataError, match="no column 'numeric_valve'"):
+        read_meds(root, values=["numeric_valve"])
+
+
+def test_numeric_values_that_are_all_null_are_told_to_the_caller(tmp_path):
+    _write_values(tmp_path, [None] * 4)
+    with pytest.warns(EventCargoWarning, match="numeric_value is not recorded in any of 4 rows") as caught:
+        read_meds(tmp_path, values=["numeric_value"])
+    assert caught[0].filename == __file__

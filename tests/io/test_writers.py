@@ -1,3 +1,4 @@
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -102,3 +103,36 @@ def test_a_folder_with_content_is_refused(tmp_path, hundred):
     (tmp_path / "something").touch()
     with pytest.raises(DataError, match="exists already"):
         write_events(hundred, tmp_path)
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "jsonl"])
+def test_values_survive_writing_and_reading(tmp_path, assert_equal, format):
+    values = ((0.1, float("nan")), (1e-300, -5.0))
+    data = EventDataset.from_sequences(
+        [EventSequence("a", ("x", "y"), (0.0, 1.0), (), values)], value_names=("mileage", "heat")
+    )
+    write_events(data, tmp_path / "d", format=format)
+    assert_equal(read_events(tmp_path / "d", values=data.value_names), data)
+
+
+def test_a_value_column_with_the_name_of_another_is_not_written(tmp_path):
+    data = EventDataset.from_sequences(
+        [EventSequence("a", ("x",), (0.0,), (), ((1.0,),))], value_names=["time"]
+    )
+    with pytest.raises(DataError, match="the value column 'time'"):
+        write_events(data, tmp_path / "d")
+
+
+def test_values_not_recorded_are_null_in_the_table(tmp_path):
+    sequence = EventSequence("a", ("x", "y"), (0.0, 1.0), (), ((5.0,), (float("nan"),)))
+    write_events(EventDataset.from_sequences([sequence], value_names=["mileage"]), tmp_path / "d")
+    assert pl.read_parquet(tmp_path / "d" / "events.parquet")["mileage"].to_list() == [5.0, None]
+
+
+def test_a_selection_is_written_with_its_own_values(tmp_path):
+    sequences = [
+        EventSequence(name, ("x",), (0.0,), (), ((value,),)) for name, value in (("a", 1.0), ("b", 2.0))
+    ]
+    data = EventDataset.from_sequences(sequences, value_names=["mileage"])
+    write_events(data.select(["b"]), tmp_path / "d")
+    assert read_events(tmp_path / "d", values=["mileage"])["b"].values == ((2.0,),)

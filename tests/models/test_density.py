@@ -1,15 +1,19 @@
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from eventcargo import DataError, EventDataset, EventSequence
+from eventcargo import DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.models import DensityModel, label_probabilities
 from eventcargo.models.counts import Counts
-from eventcargo.models.density import IMPOSSIBLE, check_labels, walk
+from eventcargo.models.density import IMPOSSIBLE, check_labels, check_values, walk
 from eventcargo.models.oracle import Oracle
+from eventcargo.models.transformer import Transformer, TransformerConfig
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
+
+TINY = TransformerConfig(width=8, layers=1, heads=1, hidden=8)
 
 
 def _labelled(*labels: str) -> EventDataset:
@@ -89,3 +93,32 @@ def test_data_without_labels_can_be_scored(tiny: EventDataset) -> None:
 
 def test_an_impossible_id_has_a_chance_of_exactly_zero() -> None:
     assert torch.softmax(torch.tensor([0.0, IMPOSSIBLE]), 0).tolist() == [1.0, 0.0]
+
+
+def _driven(*names: str) -> EventDataset:
+    """One sequence with these value columns."""
+    sequence = EventSequence("s", ("a",), (0.0,), (), (tuple(range(len(names))),) if names else ())
+    return EventDataset.from_sequences([sequence], value_names=names)
+
+
+def _reading(*names: str) -> Transformer:
+    return Transformer(TINY, Vocabulary(("a",)), (), value_names=names)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"), [((), ("mileage",)), (("mileage",), ()), (("heat", "km"), ("km", "heat"))]
+)
+def test_data_with_other_value_columns_are_refused_with_both(
+    given: tuple[str, ...], wanted: tuple[str, ...]
+) -> None:
+    message = f"have the value columns {list(given)}, the model was trained on {list(wanted)}; read the data"
+    with pytest.raises(DataError, match=re.escape(message)):
+        label_probabilities(_reading(*wanted), _driven(*given))
+
+
+def test_data_with_the_value_columns_of_the_model_are_taken() -> None:
+    check_values(_reading("mileage"), _driven("mileage"))
+
+
+def test_a_model_that_ignores_values_takes_data_with_them(tiny: EventDataset) -> None:
+    assert label_probabilities(Counts.fit(tiny), _driven("mileage")).shape == (1, 2)

@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
+from eventcargo.errors import EventCargoWarning
 from eventcargo.models.features import FAMILIES, feature_matrix
 from eventcargo.models.linear import LinearConfig, LinearTerm, fit_linear
 from eventcargo.simulate import simulate
@@ -246,3 +247,21 @@ def test_settings_at_the_allowed_edge_are_taken() -> None:
         families=(), penalties=(1e-6,), alpha=1.0, held_out=0.9, min_support=1, max_features=1, gain=0
     )
     assert (taken.families, taken.alpha, taken.held_out, taken.max_features) == ((), 1.0, 0.9, 1)
+
+
+def test_data_without_any_frequent_pair_are_fitted_on_presence() -> None:
+    data = EventDataset.from_sequences(
+        [EventSequence(f"{i:02}", ("x" if i % 2 else "y",), (0.0,), ("bad",) * (i % 2)) for i in range(40)]
+    )
+    term = fit_linear(data, Vocabulary.from_dataset(data), max_length=8)
+    assert [family for family, keys in term.keys.items() if len(keys)] == ["presence"]
+
+
+def test_labels_whose_turn_comes_too_late_keep_their_base_rate() -> None:
+    follows = simulate("follows", sequences=400, labels=2, seed=100).data
+    with pytest.warns(EventCargoWarning, match=r"linear term of \d+ of \d+ labels"):
+        term = fit_linear(follows, Vocabulary.from_dataset(follows), max_length=64, seconds=0.0)
+    assert term.n_features == 0
+    assert term.bias.sigmoid().numpy() == pytest.approx(
+        (follows.support + 0.5) / (len(follows) + 1), abs=0.01
+    )

@@ -42,6 +42,18 @@ def test_the_fingerprint_differs_where_the_data_differ() -> None:
     assert len({one(), one(event="b"), one(time=1.0), one(label="y")}) == 4
 
 
+def test_the_fingerprint_of_data_without_values_is_that_of_earlier_releases() -> None:
+    assert one() == "1 sequences, 1 events, 6257a277"
+
+
+def test_the_fingerprint_differs_where_values_or_their_names_differ() -> None:
+    found = set()
+    for value, name in ((1.0, "mileage"), (2.0, "mileage"), (1.0, "heat")):
+        sequence = EventSequence("s", ("a",), (0.0,), ("x",), ((value,),))
+        found.add(data_fingerprint(EventDataset.from_sequences([sequence], value_names=[name])))
+    assert len(found | {one()}) == 4
+
+
 def test_the_fingerprint_of_tensors_differs_where_they_differ() -> None:
     same, other = {"w": torch.ones(2)}, {"w": torch.zeros(2)}
     assert tensors_fingerprint(same) == tensors_fingerprint({"w": torch.ones(2)})

@@ -15,12 +15,15 @@ import torch
 from eventcargo import EventDataset, EventSequence, Vocabulary
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.models.density import label_probabilities
+from eventcargo.models.holdout import set_aside
 from eventcargo.models.interrupt import Interrupted
+from eventcargo.models.linear import fit_linear
+from eventcargo.models.quality import Quality
 from eventcargo.models.training import Progress, TrainConfig, Training, train
-from eventcargo.models.transformer import Transformer, TransformerConfig, preset
+from eventcargo.models.transformer import LABEL_PARTS, Transformer, TransformerConfig, preset
 from eventcargo.simulate import simulate
 
-SHAPE = TransformerConfig(width=16, layers=1, heads=2, hidden=16, dropout=0.1)
+SHAPE = TransformerConfig(width=16, layers=1, heads=2, hidden=16, dropout=0.1, linear=False)
 QUICK = TrainConfig(steps=12, tokens=256, checks=3, save_every=5)
 
 
@@ -46,7 +49,7 @@ def test_labels_caused_by_presence_are_learnt() -> None:
         "chain", sequences=800, labels=2, event_types=12, length_min=5, length_max=8, seed=100
     ).data
     training = Training(
-        data, TrainConfig(steps=150, checks=2, tokens=512, learning_rate=0.004), preset("tiny")
+        data, TrainConfig(steps=150, checks=2, tokens=512, learning_rate=0.004), preset("tiny", linear=False)
     )
     training.run()
     assert training.state.history[-1]["label_f1"] > 0.85
@@ -219,7 +222,7 @@ def test_data_without_labels_train_the_next_event(chain: EventDataset) -> None:
     sequences = [replace(sequence, labels=()) for sequence in chain]
     training = Training(EventDataset.from_sequences(sequences), QUICK, SHAPE)
     training.run()
-    best = 0.25 * min(held["event_loss"] for held in training.state.history)
+    best = min(held["event_loss"] for held in training.state.history)
     assert training.state.best == pytest.approx(best)
 
 
@@ -255,3 +258,125 @@ def test_embeddings_and_biases_are_not_decayed(chain: EventDataset) -> None:
     assert id(training.model.event_bias) in kept
     assert id(training.model.label_head.weight) in {id(parameter) for parameter in decayed["params"]}
     assert (decayed["weight_decay"], others["weight_decay"]) == (0.01, 0.0)
+
+
+BOTH = replace(SHAPE, linear=True)
+
+
+def test_a_linear_term_is_fitted_first(chain: EventDataset) -> None:
+    stages: list[str] = []
+    training = Training(chain, QUICK, BOTH, progress=lambda now: stages.append(now.stage))
+    training.run()
+    assert stages == ["linear term"] * 4 + ["training"] * 12
+    assert training.model.linear is not None
+
+
+def test_the_paper_has_no_linear_term() -> None:
+    assert not preset("paper").linear
+
+
+def test_held_out_sequences_are_not_seen_by_the_linear_term(chain: EventDataset) -> None:
+    kept, _ = set_aside(chain, QUICK.held_out, QUICK.seed)
+    term = fit_linear(kept, Vocabulary.from_dataset(chain), BOTH.max_length, seed=QUICK.seed)
+    found = Training(chain, QUICK, BOTH).model.linear
+    assert found is not None
+    assert torch.equal(found.to_tensors()["bias"], term.bias)
+
+
+def test_the_linear_term_of_a_run_is_fitted_once(chain: EventDataset, tmp_path: Path) -> None:
+    stages: list[str] = []
+    with pytest.raises(Interrupted):
+        train(chain, QUICK, BOTH, run=tmp_path, progress=stop_at(7, signal.SIGTERM))
+    resumed = train(
+        chain, QUICK, BOTH, run=tmp_path, resume=True, progress=lambda now: stages.append(now.stage)
+    )
+    assert set(stages) == {"training"}
+    assert torch.equal(weights(resumed), weights(train(chain, QUICK, BOTH)))
+
+
+def test_the_time_of_the_linear_term_counts(chain: EventDataset, tmp_path: Path) -> None:
+    config = TrainConfig(max_time="20s", tokens=256)
+    first = Training(chain, config, BOTH, run=tmp_path)
+    assert first._term_seconds > 0
+    began = time.monotonic()
+    resumed = Training(chain, config, BOTH, run=tmp_path, resume=True)
+    resumed._used(0)
+    spent = time.monotonic() - began
+    assert first._term_seconds < resumed.state.elapsed <= first._term_seconds + spent
+
+
+def test_quality_is_written_beside_the_model(chain: EventDataset, tmp_path: Path) -> None:
+    training = Training(chain, QUICK, SHAPE, run=tmp_path)
+    training.run()
+    assert Quality.read(tmp_path / "model" / "quality.json") == training.quality
+    assert training.quality is not None
+    assert Transformer.from_pretrained(tmp_path / "model").untrusted == training.quality.untrusted
+
+
+def test_without_held_out_sequences_there_is_no_quality(chain: EventDataset, tmp_path: Path) -> None:
+    training = Training(chain, replace(QUICK, held_out=0.0), SHAPE, run=tmp_path)
+    training.run()
+    assert training.quality is None
+    assert not (tmp_path / "model" / "quality.json").exists()
+
+
+def changed(before: Transformer, after: Transformer) -> set[str]:
+    """Names of the parameters that differ."""
+    other = dict(after.named_parameters())
+    return {name for name, value in before.named_parameters() if not torch.equal(value, other[name])}
+
+
+def test_pretraining_leaves_the_labels_alone(chain: EventDataset) -> None:
+    config = replace(QUICK, pretrain=0.5, held_out=0.0)
+    start, half = Training(chain, config, SHAPE), Training(chain, config, SHAPE)
+    rows = half._order()
+    for _ in range(5):
+        half._begin_labels()
+        half._step(next(rows))
+    assert not any(name.startswith(LABEL_PARTS) for name in changed(start.model, half.model))
+    assert "embedding.weight" in changed(start.model, half.model)
+
+
+def test_frozen_weights_stay_as_pretraining_left_them(chain: EventDataset) -> None:
+    shape = replace(SHAPE, label_layers=1)
+    config = replace(QUICK, pretrain=0.5, freeze=True, held_out=0.0)
+    half, full = Training(chain, config, shape), Training(chain, config, shape)
+    rows = half._order()
+    for _ in range(5):
+        half._begin_labels()
+        half._step(next(rows))
+    full.run()
+    assert all(name.startswith(LABEL_PARTS) for name in changed(half.model, full.model))
+    assert "label_blocks.0.feed_forward.out.weight" in changed(half.model, full.model)
+
+
+def test_unfrozen_weights_go_on_learning(chain: EventDataset) -> None:
+    config = replace(QUICK, pretrain=0.5, held_out=0.0)
+    half, full = Training(chain, config, SHAPE), Training(chain, config, SHAPE)
+    rows = half._order()
+    for _ in range(5):
+        half._begin_labels()
+        half._step(next(rows))
+    full.run()
+    assert "embedding.weight" in changed(half.model, full.model)
+
+
+@pytest.mark.parametrize("step", [3, 8])
+def test_a_run_in_two_stages_is_resumed_exactly(chain: EventDataset, tmp_path: Path, step: int) -> None:
+    config = replace(QUICK, pretrain=0.5, freeze=True)
+    with pytest.raises(Interrupted):
+        train(chain, config, SHAPE, run=tmp_path, progress=stop_at(step, signal.SIGTERM))
+    resumed = train(chain, config, SHAPE, run=tmp_path, resume=True)
+    assert torch.equal(weights(resumed), weights(train(chain, config, SHAPE)))
+
+
+def test_the_best_model_of_two_stages_has_learnt_labels(chain: EventDataset) -> None:
+    training = Training(chain, replace(QUICK, pretrain=0.5, checks=6), SHAPE)
+    training.run()
+    after = [held["loss"] for held in training.state.history if held["step"] > 6]
+    assert training.state.best == min(after)
+
+
+def test_freezing_without_pretraining_is_refused() -> None:
+    with pytest.raises(ConfigError, match="pretrain"):
+        TrainConfig(freeze=True)

@@ -1,5 +1,6 @@
 """The data of a command: which tables to read, with the same options everywhere."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -22,13 +23,25 @@ SEQUENCE_ID = Annotated[str, typer.Option(help="Column with the sequence's id.")
 TIME = Annotated[str, typer.Option(help="Column with the time; without it the order of rows counts.")]
 EVENT = Annotated[str, typer.Option(help="Column with the event type.")]
 LABEL = Annotated[str, typer.Option(help="Column with the label, in long tables of labels.")]
+VALUES = Annotated[
+    list[str] | None,
+    typer.Option("--values", help="Numeric column of the events, such as mileage; repeat for further ones."),
+]
 
 
 def read(
-    events: str, labels: str | None, sequence_id: str, time: str, event: str, label: str
+    events: str,
+    labels: str | None,
+    sequence_id: str,
+    time: str,
+    event: str,
+    label: str,
+    values: Sequence[str] | None = None,
 ) -> EventDataset:
     """The data set behind the options; a folder with `metadata/` and `data/` is read as MEDS."""
     root = Path(events)
     if (root / "metadata").is_dir() and (root / "data").is_dir():
-        return read_meds(root, labels)
-    return read_events(events, labels, sequence_id=sequence_id, time=time, event=event, label=label)
+        return read_meds(root, labels, values=values or ())
+    return read_events(
+        events, labels, sequence_id=sequence_id, time=time, event=event, label=label, values=values or ()
+    )

@@ -25,6 +25,9 @@ AS_JSON = Annotated[bool, typer.Option("--json", help="Print the same content as
 SHORT = 20
 """Values up to this length are not broken over lines; names and lists are."""
 
+SMALL = 0.01
+"""Numbers below are shown with two significant digits, because three decimals would not tell them apart."""
+
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Content for scripts, on standard output."""
@@ -50,7 +53,7 @@ def print_lines(lines: Sequence[str]) -> None:
 
 
 def show(value: Any) -> str:
-    """A value as people read it: thousands separated, three decimals, a dash for what is not known."""
+    """A value as people read it: thousands separated, three decimals or more, a dash for None."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -58,6 +61,8 @@ def show(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
+        if 0 < abs(value) < SMALL:
+            return f"{value:.2g}"
         return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
     return str(value)
 

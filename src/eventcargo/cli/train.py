@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +12,13 @@ import torch
 import torch.distributed as dist
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, read
+from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES, read
 from eventcargo.cli.options import with_options
-from eventcargo.cli.output import AS_JSON, print_json, print_table
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.cli.quality import print_quality
 from eventcargo.models.interrupt import Interrupted
 from eventcargo.models.training import Progress, TrainConfig, Training
 from eventcargo.models.transformer import PRESETS, preset
@@ -36,17 +38,22 @@ def train(
     max_length: Annotated[
         int, typer.Option(help="Positions of the longest sequence; longer ones are cut.")
     ] = 512,
+    linear: Annotated[
+        bool | None,
+        typer.Option(help="Fit an explicit linear term first; by default all presets but paper do."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     sequence_id: SEQUENCE_ID = "sequence_id",
     time: TIME = "time",
     event: EVENT = "event",
     label: LABEL = "label",
+    values: VALUES = None,
     as_json: AS_JSON = False,
     config: TrainConfig = TrainConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Train the models of the next event and of the labels."""
-    shape = preset(size, max_length=max_length)
-    data = read(events, labels, sequence_id, time, event, label)
+    shape = preset(size, max_length=max_length, **({} if linear is None else {"linear": linear}))
+    data = read(events, labels, sequence_id, time, event, label, values)
     try:
         with _processes(config.device), _bar() as update:
             training = Training(data, config, shape, run=out, resume=resume, progress=update)
@@ -59,15 +66,17 @@ def train(
 
 
 def _print_result(training: Training, out: Path, as_json: bool) -> None:
-    state = training.state
+    state, quality = training.state, training.quality
     if as_json:
         done = {"model": str(out / "model"), "step": state.step, "seconds": round(state.elapsed, 1)}
-        print_json({**done, "history": state.history})
+        print_json({**done, "history": state.history, "quality": asdict(quality) if quality else None})
         return
-    title = f"{state.step:,} steps in {state.elapsed:,.0f} s, the best model written to {out / 'model'}"
     names = ["step", "held-out loss", "of events", "of labels before the end", "at the end", "label F1"]
     rows = [[int(held["step"]), *list(held.values())[1:]] for held in state.history]
-    print_table(title, names, rows)
+    print_table(f"{state.step:,} steps in {state.elapsed:,.0f} s", names, rows)
+    if quality is not None:
+        print_quality(quality)
+    print_lines([f"The best model is in {out / 'model'}."])
 
 
 @contextmanager
@@ -89,7 +98,7 @@ def _processes(device: str) -> Iterator[None]:
 def _bar() -> Iterator[Callable[[Progress], None]]:
     """A bar on standard error with what a person wants to know of a run."""
     bar = Bar(
-        TextColumn("training"),
+        TextColumn("{task.fields[stage]}"),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.description}"),
@@ -97,18 +106,26 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
         disable=not sys.stderr.isatty(),
     )
     with bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda now: bar.update(task, completed=now.used, description=_describe(now))
+        tasks: dict[str, TaskID] = {}
+
+        def update(now: Progress) -> None:
+            if now.stage not in tasks:
+                tasks[now.stage] = bar.add_task("", total=1.0, stage=now.stage)
+            bar.update(tasks[now.stage], completed=now.used, description=_describe(now))
+
+        yield update
 
 
 def _describe(now: Progress) -> str:
-    """Step, loss, held-out label F1, speed and time left, in one line.
+    """Step, loss, held-out label F1, speed and time left in one line; for the linear term labels done.
 
     >>> _describe(Progress(12, 0.5, 1.25, None, 20_000.0, 90.0))
     'step 12, loss 1.250, label F1 -, 20,000 tokens/s, 1:30 left'
     """
-    f1 = "-" if now.label_f1 is None else f"{now.label_f1:.3f}"
     minutes, seconds = divmod(round(now.seconds_left), 60)
+    if now.stage == "linear term":
+        return f"{now.step:,} labels, {minutes}:{seconds:02} left"
+    f1 = "-" if now.label_f1 is None else f"{now.label_f1:.3f}"
     return (
         f"step {now.step:,}, loss {now.loss:.3f}, label F1 {f1}, {now.tokens_per_second:,.0f} tokens/s, "
         f"{minutes}:{seconds:02} left"

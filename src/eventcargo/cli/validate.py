@@ -4,11 +4,13 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import typer
 
-from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, read
+from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES, read
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, show
 from eventcargo.errors import EventCargoWarning
+from eventcargo.events import EventDataset
 from eventcargo.summary import QUANTILES, Summary, summarise
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
@@ -22,19 +24,23 @@ def validate(
     time: TIME = "time",
     event: EVENT = "event",
     label: LABEL = "label",
+    values: VALUES = None,
     as_json: AS_JSON = False,
 ) -> None:
     """Read tables of events and labels, summarise them and say what is wrong."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EventCargoWarning)
-        data = read(events, labels, sequence_id, time, event, label)
+        data = read(events, labels, sequence_id, time, event, label, values)
     said = [str(warning.message) for warning in caught if issubclass(warning.category, EventCargoWarning)]
     summary = summarise(data)
     problems = said + summary.problems
+    not_recorded = _not_recorded(data)
     if as_json:
-        print_json({**summary.to_dict(), "problems": problems})
+        values_part = {"not_recorded": not_recorded} if not_recorded else {}
+        print_json({**summary.to_dict(), **values_part, "problems": problems})
         return
-    print_table(f"{events}", ["what", "value"], [list(row) for row in _rows(summary)])
+    rows = [*_rows(summary), *((f"events without {name}", f"{s:.1%}") for name, s in not_recorded.items())]
+    print_table(f"{events}", ["what", "value"], [list(row) for row in rows])
     print_table("Quantiles", ["of", *(f"{q:.0%}" for q in QUANTILES)], list(_quantile_rows(summary)))
     print_lines([f"problem: {problem}" for problem in problems] or ["no problems found"])
 
@@ -48,6 +54,14 @@ def _rows(summary: Summary) -> Iterator[tuple[str, Any]]:
     yield "labels a sequence", show(summary.labels_per_sequence)
     yield "events that repeat one before", f"{summary.repeated_share:.1%}"
     yield "times", summary.times
+
+
+def _not_recorded(data: EventDataset) -> dict[str, float]:
+    """The share of events without a value, for each value column."""
+    if not data.value_names:
+        return {}
+    shares = np.isnan(data.rows.gather(data.values)).mean(0)
+    return dict(zip(data.value_names, shares.tolist(), strict=True))
 
 
 def _quantile_rows(summary: Summary) -> Iterator[list[Any]]:

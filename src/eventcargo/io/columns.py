@@ -19,6 +19,10 @@ SETTLE = 1 << 20
 """Names waiting for their number before they are merged with the known ones."""
 
 
+LARGEST_EXACT = 1 << 53
+"""The largest integer up to which float64 holds every one."""
+
+
 class BadValueError(Exception):
     """A value that cannot be used: the reason, and its offset in the array given."""
 
@@ -140,6 +144,19 @@ def plain(values: pa.Array) -> pa.Array:
 
 def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def exact_floats(column: str, values: pa.Array, advice: str) -> pa.Array:
+    """Float64 of typed numbers; integers that would lose digits are refused."""
+    if pa.types.is_integer(values.type):
+        ends = pc.min_max(values).as_py()
+        if ends["min"] < -LARGEST_EXACT or ends["max"] > LARGEST_EXACT:
+            worst = ends["max"] if ends["max"] > LARGEST_EXACT else ends["min"]
+            raise BadValueError(
+                f"{column} is {worst}, beyond 2**53, where float64 loses digits; {advice}",
+                int(pc.index(values, pa.scalar(worst, values.type)).as_py()),
+            )
+    return values.cast(pa.float64(), safe=False)
 
 
 def first_true(mask: pa.Array) -> int:

@@ -1,12 +1,12 @@
 """`read_meds`: a folder in the Medical Event Data Standard (MEDS 0.4) becomes an `EventDataset`.
 
 A subject's codes are the events, a task is a label. With labels, a sequence is a subject up to one prediction
-time, events at that time included: what comes later could not be known and is cut. Numeric and text values of
-measurements are not used.
+time, events at that time included: what comes later could not be known and is cut. Numeric values of
+measurements are read if asked for, text values are not.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ def read_meds(
     *,
     static: Static = "first",
     cohort_only: bool = True,
+    values: Sequence[str] = (),
 ) -> EventDataset:
     """The data set in a MEDS folder.
 
@@ -44,6 +45,8 @@ def read_meds(
     cohort_only
         Leave out subjects that no task mentions, with a warning: in MEDS they are not known to lack the
         label. False keeps them, uncut and without labels.
+    values
+        Numeric columns to read beside the codes: ("numeric_value",) for MEDS's own, NaN where it is null.
 
     A sequence is called as its subject, or "subject@prediction time" where a subject has several prediction
     times. A task that says nothing about a subject at that time counts as absent.
@@ -54,13 +57,13 @@ def read_meds(
     """
     if static not in ("first", "drop"):
         raise ConfigError(f"static={static!r}; allowed are 'first' and 'drop'")
-    subjects = read_subjects(Path(root), static)
+    subjects = read_subjects(Path(root), static, values)
     if labels is None and (Path(root) / "labels").is_dir():
         labels = Path(root) / "labels"
     if labels is None:
-        return _dataset(subjects, _whole(subjects, np.arange(len(subjects.ids))), None)
+        return _dataset(subjects, _whole(subjects, np.arange(len(subjects.ids))), None, values)
     samples = read_tasks(labels)
-    return _dataset(subjects, _cut(subjects, samples, cohort_only), samples)
+    return _dataset(subjects, _cut(subjects, samples, cohort_only), samples, values)
 
 
 def read_meds_splits(root: str | Path, data: EventDataset | None = None) -> dict[str, list[str]]:
@@ -134,7 +137,9 @@ def _find_subjects(subjects: Subjects, samples: Samples) -> NDArray[np.int64]:
     return which
 
 
-def _dataset(subjects: Subjects, cuts: Cuts, samples: Samples | None) -> EventDataset:
+def _dataset(
+    subjects: Subjects, cuts: Cuts, samples: Samples | None, value_names: Sequence[str]
+) -> EventDataset:
     """The sequences sorted by name; those without an event at a known time are left out with a warning."""
     usable = cuts.stops > cuts.starts
     usable[usable] &= np.isfinite(subjects.times[cuts.starts[usable]])
@@ -156,6 +161,8 @@ def _dataset(subjects: Subjects, cuts: Cuts, samples: Samples | None) -> EventDa
         event_names=subjects.event_names,
         label_names=names,
         time_kind="datetime",
+        values=subjects.values,
+        value_names=value_names,
     )
 
 

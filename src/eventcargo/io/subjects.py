@@ -1,6 +1,7 @@
 """Subjects of a MEDS data set: the Parquet files under `data` become sorted rows of codes and times."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,19 +17,21 @@ from eventcargo.io.columns import BadValueError, Collector, NameColumn, collect,
 from eventcargo.io.shards import visible_files
 from eventcargo.io.sources import Source, open_file
 from eventcargo.io.times import TimeColumn
+from eventcargo.io.values import ValueColumn, gather_values, open_values
 
 Static = Literal["first", "drop"]
 
 
 @dataclass(frozen=True)
 class Subjects:
-    """All subjects, sorted by number: rows of events and times, static ones first."""
+    """All subjects, sorted by number: rows of events, times and values, static ones first."""
 
     ids: NDArray[np.int64]
     rows: Ragged
     events: NDArray[np.int32]
     times: NDArray[np.float64]
     event_names: list[str]
+    values: NDArray[np.float64]
 
 
 class SubjectColumn:
@@ -58,7 +61,7 @@ def open_meds(paths: list[Path], columns: tuple[str, ...]) -> list[Source]:
     return sources
 
 
-def read_subjects(root: Path, static: Static) -> Subjects:
+def read_subjects(root: Path, static: Static, values: Sequence[str] = ()) -> Subjects:
     """All subjects under `root/data`."""
     folder = root / "data"
     if not folder.is_dir():
@@ -66,13 +69,15 @@ def read_subjects(root: Path, static: Static) -> Subjects:
     subjects, times, codes = SubjectColumn(), TimeColumn("time", allow_null=True), NameColumn("code")
     sources = open_meds(visible_files(folder.rglob("*.parquet")), ("subject_id", "time", "code"))
     collectors: dict[str, Collector] = {"subject_id": subjects, "time": times, "code": codes}
+    extra = open_values(sources, values, list(collectors))
+    collectors.update({column.column: column for column in extra})
     if collect(sources, collectors) == 0:
         raise DataError(f"{folder} holds no events: {len(sources)} Parquet file(s) without a row")
     if times.kind == "number":
         raise DataError(f"{sources[0].place}: time is a number; MEDS wants timestamps")
     numbers, names = codes.finish()
     ids, owners = np.unique(subjects.finish(), return_inverse=True)
-    return _sorted_subjects(ids, owners, numbers, times.finish(), names.to_pylist(), static)
+    return _sorted_subjects(ids, owners, numbers, times.finish(), extra, names.to_pylist(), static)
 
 
 def _sorted_subjects(
@@ -80,21 +85,23 @@ def _sorted_subjects(
     owners: NDArray[np.intp],
     events: NDArray[np.int32],
     times: NDArray[np.float64],
+    columns: Sequence[ValueColumn],
     event_names: list[str],
     static: Static,
 ) -> Subjects:
     """Rows by subject and time, static ones first and then at the time of the first event."""
+    values = gather_values(columns, slice(None), len(times))
     n_static = int(np.isnan(times).sum())
     if static == "drop" and n_static:
         warnings.warn(
             f"{n_static:,} static events without a time were left out", EventCargoWarning, stacklevel=4
         )
         timed = ~np.isnan(times)
-        owners, events, times = owners[timed], events[timed], times[timed]
+        owners, events, times, values = owners[timed], events[timed], times[timed], values[timed]
     order = np.lexsort((np.where(np.isnan(times), -np.inf, times), owners))
-    owners, events, times = owners[order], events[order], times[order]
+    owners, events, times, values = owners[order], events[order], times[order], values[order]
     first = np.full(len(ids), np.inf)
     np.minimum.at(first, owners[~np.isnan(times)], times[~np.isnan(times)])
     times = np.where(np.isnan(times), first[owners], times)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(ids)))]).astype(np.int64)
-    return Subjects(ids, Ragged.from_offsets(offsets), events, times, event_names)
+    return Subjects(ids, Ragged.from_offsets(offsets), events, times, event_names, values)

@@ -4,6 +4,7 @@ Rows are read batch by batch and kept as numbers; at the end they are sorted by 
 of rows and their split over files change nothing, except that events at the same time keep their row order.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from eventcargo.io.pairs import tables_from_pairs
 from eventcargo.io.shards import find_beside
 from eventcargo.io.sources import Source, open_sources
 from eventcargo.io.times import TimeColumn
+from eventcargo.io.values import ValueColumn, gather_values, open_values
 
 TIME = "time"
 
@@ -32,6 +34,7 @@ def read_events(
     time: str | None = TIME,
     event: str = "event",
     label: str = "label",
+    values: Sequence[str] = (),
     unknown_labels: UnknownLabels = "refuse",
 ) -> EventDataset:
     """The data set in a table of events (sequence_id, time, event) and one of labels.
@@ -50,6 +53,9 @@ def read_events(
         The columns' names. Without a column `time`, or with time=None, the order of rows counts.
         Dates become seconds since 1970, UTC; without a time zone they are taken as UTC. Strings that look
         like numbers are numbers, others must be ISO-8601 dates.
+    values
+        Further numeric columns of the events, such as mileage. Nulls, empty fields and NaN mean that nothing
+        was recorded.
     unknown_labels
         "refuse" or "drop" (with a warning) labels of sequences that have no events.
 
@@ -62,23 +68,33 @@ def read_events(
     if isinstance(events, list | tuple):
         if labels is not None:
             raise ConfigError("labels are part of the pairs already; leave labels=None")
+        if values:
+            raise ConfigError(
+                f"values={list(values)}: pairs have no columns; use EventDataset.from_sequences"
+            )
         events, labels, time = tables_from_pairs(events)
         sequence_id, event, label = "sequence_id", "event", "label"
     elif isinstance(events, str | Path) and Path(events).is_dir():
         if (Path(events) / "dataset.json").is_file():
-            return _load(Path(events), labels)
+            return _load(Path(events), labels, values)
         events, labels = _inside(Path(events), labels)
-    ids, columns = _read_rows(open_sources(events, "events"), sequence_id, time, event)
+    ids, columns = _read_rows(open_sources(events, "events"), sequence_id, time, event, values)
     label_rows, label_codes, label_names = read_labels(labels, ids, sequence_id, label, unknown_labels)
     return EventDataset(
         sequence_ids=ids, **columns, labels=label_codes, label_rows=label_rows, label_names=label_names
     )
 
 
-def _load(folder: Path, labels: Any) -> EventDataset:
+def _load(folder: Path, labels: Any, values: Sequence[str]) -> EventDataset:
     if labels is not None:
         raise ConfigError(f"{folder} is a saved data set and holds its labels already; leave labels=None")
-    return EventDataset.load(folder)
+    data = EventDataset.load(folder)
+    if values and tuple(values) != data.value_names:
+        raise ConfigError(
+            f"{folder} is a saved data set and holds its values already, {list(data.value_names)}, not "
+            f"{list(values)}; leave values=()"
+        )
+    return data
 
 
 def _inside(folder: Path, labels: Any) -> tuple[Path, Any]:
@@ -90,7 +106,7 @@ def _inside(folder: Path, labels: Any) -> tuple[Path, Any]:
 
 
 def _read_rows(
-    sources: list[Source], sequence_id: str, time: str | None, event: str
+    sources: list[Source], sequence_id: str, time: str | None, event: str, values: Sequence[str]
 ) -> tuple[Any, dict[str, Any]]:
     """The sequence ids, sorted, and the columns of events for `EventDataset`."""
     ids, names = NameColumn(sequence_id), NameColumn(event)
@@ -103,15 +119,17 @@ def _read_rows(
     times = _time_column(sources, time)
     if times is not None:
         collectors[times.column] = times
+    extra = open_values(sources, values, list(collectors))
+    collectors.update({column.column: column for column in extra})
     if collect(sources, collectors) == 0:
         raise DataError(f"{sources[0].place} is empty: {len(sources)} table(s) with no row; give some events")
     sequences, sequence_ids = ids.finish()
     codes, event_names = names.finish()
     moments = None if times is None else times.finish()
-    rows, codes, moments = sort_rows(sequences, codes, moments, len(sequence_ids))
+    rows, codes, moments, numbers = sort_rows(sequences, codes, moments, extra, len(sequence_ids))
     kind: TimeKind = "order" if times is None or times.kind is None else times.kind
-    columns = {"events": codes, "times": moments, "rows": rows, "time_kind": kind}
-    return sequence_ids, {**columns, "event_names": event_names.to_pylist()}
+    columns = {"events": codes, "times": moments, "rows": rows, "time_kind": kind, "values": numbers}
+    return sequence_ids, {**columns, "value_names": values, "event_names": event_names.to_pylist()}
 
 
 def _time_column(sources: list[Source], time: str | None) -> TimeColumn | None:
@@ -127,18 +145,20 @@ def sort_rows(
     sequences: NDArray[np.int32],
     events: NDArray[np.int32],
     times: NDArray[np.float64] | None,
+    columns: Sequence[ValueColumn],
     n_sequences: int,
-) -> tuple[Ragged, NDArray[np.int32], NDArray[np.float64]]:
+) -> tuple[Ragged, NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
     """Rows by sequence, then by time, else in the order given; without times these count 0, 1, 2, ..."""
+    order: NDArray[np.intp] | slice = slice(None)
     if not _is_sorted(sequences, times):
-        keys = (sequences,) if times is None else (times, sequences)
-        order = np.lexsort(keys)
+        order = np.lexsort((sequences,) if times is None else (times, sequences))
         events = events[order]
         times = None if times is None else times[order]
+    values = gather_values(columns, order, len(events))
     offsets = np.concatenate([[0], np.cumsum(np.bincount(sequences, minlength=n_sequences))]).astype(np.int64)
     if times is None:
         times = np.arange(len(events), dtype=np.float64) - np.repeat(offsets[:-1], np.diff(offsets))
-    return Ragged.from_offsets(offsets), events, times
+    return Ragged.from_offsets(offsets), events, times, values
 
 
 def _is_sorted(sequences: NDArray[np.int32], times: NDArray[np.float64] | None) -> bool:

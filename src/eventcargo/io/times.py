@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from eventcargo.errors import EventCargoWarning
 from eventcargo.io.bisection import first_failure, parses
-from eventcargo.io.columns import BadValueError, first_true, is_text, plain
+from eventcargo.io.columns import BadValueError, exact_floats, first_true, is_text, plain
 
 Kind = Literal["number", "datetime"]
 
 ZONE = r"[T ].*(Z|[+-]\d\d(:?\d\d)?)$"
 BEYOND_MICROSECONDS = r"(\.\d{6})\d+"
 MICROSECONDS_PER_UNIT = {"s": 1_000_000, "ms": 1_000, "us": 1}
-LARGEST = 1 << 53
 ERRORS = (pa.ArrowInvalid,)
 
 
@@ -86,17 +85,7 @@ class TimeColumn:
             )
 
     def _numbers(self, values: pa.Array) -> NDArray[np.float64]:
-        """Float64 of typed numbers; integers that would lose digits are refused."""
-        if pa.types.is_integer(values.type):
-            ends = pc.min_max(values).as_py()
-            if ends["min"] < -LARGEST or ends["max"] > LARGEST:
-                worst = ends["max"] if ends["max"] > LARGEST else ends["min"]
-                raise BadValueError(
-                    f"{self.column} is {worst}, beyond 2**53, where float64 loses digits; "
-                    "subtract a start, or give dates",
-                    int(pc.index(values, pa.scalar(worst, values.type)).as_py()),
-                )
-        return self._finite(values.cast(pa.float64(), safe=False), values)
+        return self._finite(exact_floats(self.column, values, "subtract a start, or give dates"), values)
 
     def _finite(self, numbers: pa.Array, values: pa.Array) -> NDArray[np.float64]:
         times = cast(NDArray[np.float64], numbers.to_numpy(zero_copy_only=False))

@@ -27,9 +27,9 @@ CHUNK_SEQUENCES = 20_000
 def write_events(data: EventDataset, folder: str | Path, format: TableFormat = "parquet") -> None:
     """Write `events.<format>` and, if any sequence carries one, `labels.<format>` to a new folder.
 
-    `read_events(folder)` gives the same data back. Dates are written as UTC timestamps, ISO-8601 in text;
-    data with an order only have no column time. Names are written as they are: a spreadsheet may take a name
-    in a CSV file that starts with = + - or @ for a formula.
+    `read_events(folder)` gives the same data back, with `values=data.value_names` where there are any. Dates
+    are written as UTC timestamps, ISO-8601 in text; data with an order only have no column time. Names are
+    written as they are: a spreadsheet may take a name in a CSV file that starts with = + - or @ as a formula.
 
     >>> import tempfile
     >>> from eventcargo import EventSequence, read_events
@@ -37,7 +37,7 @@ def write_events(data: EventDataset, folder: str | Path, format: TableFormat = "
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_events(data, folder, format="csv")
     ...     read_events(folder)["car1"]
-    EventSequence(id='car1', events=('P01', 'U02'), times=(0.0, 3.5), labels=('brake',))
+    EventSequence(id='car1', events=('P01', 'U02'), times=(0.0, 3.5), labels=('brake',), values=())
     """
     if format not in WRITERS:
         raise ConfigError(f"format={format!r}; allowed are {', '.join(WRITERS)}")
@@ -45,6 +45,8 @@ def write_events(data: EventDataset, folder: str | Path, format: TableFormat = "
         raise DataError(f"{n_empty:,} sequences have no events and a table cannot show them; use data.save")
     if len(data) == 0:
         raise DataError("the data set has no sequences; there is nothing to write")
+    if clash := sorted({"sequence_id", "time", "event"} & set(data.value_names)):
+        raise DataError(f"the value column {clash[0]!r} is called as a column of every table; use data.save")
     with atomic_folder(folder) as target:
         WRITERS[format](target / f"events.{format}", _event_tables(data))
         if data.label_rows.lengths.any():
@@ -58,7 +60,14 @@ def _event_tables(data: EventDataset) -> Iterator[pa.Table]:
         columns = {"sequence_id": _repeat(chunk.sequence_ids, chunk.lengths)}
         if data.time_kind != "order":
             columns["time"] = _moments(times) if data.time_kind == "datetime" else pa.array(times)
-        yield pa.table({**columns, "event": names.take(pa.array(events))})
+        columns["event"] = names.take(pa.array(events))
+        yield pa.table({**columns, **_value_columns(chunk)})
+
+
+def _value_columns(data: EventDataset) -> dict[str, pa.Array]:
+    """The values by name; null where none was recorded."""
+    values = data.rows.gather(data.values)
+    return {name: pa.array(values[:, at], from_pandas=True) for at, name in enumerate(data.value_names)}
 
 
 def _label_tables(data: EventDataset) -> Iterator[pa.Table]:

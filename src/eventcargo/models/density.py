@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from eventcargo.batches import Batch, Batches
+from eventcargo.batches import Batch, Batches, report_cuts
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.vocabulary import Vocabulary
@@ -54,6 +54,7 @@ class DensityModel(Protocol):
 @torch.inference_mode()
 def label_probabilities(model: DensityModel, data: EventDataset, tokens: int = 16_384) -> NDArray[np.float32]:
     """P(label | whole sequence) for every sequence and every label of the model: (sequences, labels)."""
+    report_cuts(data, model.max_length)
     result = np.empty((len(data), len(model.label_names)), np.float32)
     for rows, batch in walk(model, data, tokens):
         labels = model.densities(batch, labels_at=batch.at_end).labels
@@ -67,6 +68,7 @@ def walk(
 ) -> Iterator[tuple[NDArray[np.int64], Batch]]:
     """Row numbers and batches of a data set, in order, as a trained model needs them."""
     check_labels(model, data)
+    check_values(model, data)
     batches = Batches(data, model.vocabulary, model.max_length)
     for rows in batches.in_order(tokens):
         yield rows, batches.take(rows)
@@ -79,4 +81,14 @@ def check_labels(model: DensityModel, data: EventDataset) -> None:
         raise DataError(
             f"the data have {len(data.label_names):,} labels, the model {len(model.label_names):,}; "
             f"they differ in {odd[:3]}; read the data with the labels the model was trained on"
+        )
+
+
+def check_values(model: DensityModel, data: EventDataset) -> None:
+    """Refuse data whose value columns are not the model's; a model without `value_names` ignores them."""
+    wanted = getattr(model, "value_names", None)  # no part of the protocol: few models read values
+    if wanted is not None and tuple(data.value_names) != tuple(wanted):
+        raise DataError(
+            f"the data have the value columns {list(data.value_names)}, the model was trained on "
+            f"{list(wanted)}; read the data with values={list(wanted)}"
         )

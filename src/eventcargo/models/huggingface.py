@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from eventcargo.batches import Batch, Batches
+from eventcargo.batches import Batch, Batches, report_cuts
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset
 from eventcargo.models.checkpoint import read_model, write_model
@@ -154,6 +154,7 @@ class HuggingFace:
         check_labels(self, data)
         if epochs < 1 or not learning_rate > 0:
             raise ConfigError(f"epochs={epochs}, learning_rate={learning_rate}: both must be above 0")
+        report_cuts(data, self.max_length)
         batches, rng = Batches(data, self.vocabulary, self.max_length), np.random.default_rng(seed)
         order = [rows for _ in range(epochs) for rows in batches.shuffled(tokens, rng)]
         optimizer = torch.optim.Adam(self.label_head.parameters(), lr=learning_rate)

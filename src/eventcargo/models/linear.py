@@ -6,7 +6,10 @@ slowly; the Transformer adds what no feature says. A family of features is used 
 lowers the log-loss of held-out sequences by more than chance would.
 """
 
+import math
 import os
+import time
+import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +22,7 @@ from torch import Tensor
 
 from eventcargo.baselines.independence import IndependenceTest, Target
 from eventcargo.batches import Batch, Batches
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.events import EventDataset
 from eventcargo.models.choice import Choice
 from eventcargo.models.features import FAMILIES, Moments, feature_matrix, selected_moments
@@ -184,8 +187,11 @@ def fit_linear(
     config: LinearConfig | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    seconds: float = math.inf,
 ) -> LinearTerm:
     """The linear term of a data set, fitted label by label.
+
+    Labels whose turn does not come within `seconds` keep their base rate, with a warning.
 
     >>> from eventcargo.simulate import simulate
     >>> data = simulate("follows", sequences=400, labels=1, seed=1).data
@@ -193,14 +199,14 @@ def fit_linear(
     >>> [family for family, keys in term.keys.items() if len(keys)]
     ['adjacent']
     """
-    config = config or LinearConfig()
+    config, deadline = config or LinearConfig(), time.monotonic() + seconds
     made = Batches(data, vocabulary, max_length)
     batches = [made.take(np.arange(at, min(at + CHUNK, len(data)))) for at in range(0, len(data), CHUNK)]
     held = np.random.default_rng(seed).random(len(data)) < config.held_out
     window = int(np.clip(config.max_moments // max(data.n_events, 1), LEAST_WINDOW, LONGEST_WINDOW))
     by_label = data.label_matrix().tocsc().astype(np.float64)
     found = _screen(batches, len(vocabulary), window, by_label, held, config)
-    fits = _fit_labels(found, by_label, held, config, progress)
+    fits = _fit_labels(found, by_label, held, config, progress, deadline)
     return _term(fits, found.keys, len(vocabulary), window)
 
 
@@ -234,6 +240,8 @@ def _screen(
 
 def _dependent(matrix: sp.csr_array, by_label: sp.csc_array, config: LinearConfig) -> list[Ints]:
     """For every label the columns that depend on it, at most so many, sorted."""
+    if matrix.shape[1] == 0:
+        return [np.zeros(0, np.int64)] * by_label.shape[1]
     alpha = config.alpha / max(matrix.shape[1], 1)
     test, by_label = IndependenceTest(matrix), sp.csc_array(by_label)
     by_label.sort_indices()
@@ -253,13 +261,18 @@ def _fit_labels(
     held: NDArray[np.bool_],
     config: LinearConfig,
     progress: Progress | None,
+    deadline: float,
 ) -> list[Fit]:
+    late: list[int] = []
     whole, fit_part, held_part = (found.X[rows].tocsc() for rows in (slice(None), ~held, held))
     n_labels = by_label.shape[1]
 
     def fit(label: int) -> Fit:
         y = by_label[:, [label]].toarray().ravel()
         if min(y.sum(), len(y) - y.sum()) < LEAST_POSITIVES:
+            return base_fit(whole.shape[1], int(y.sum()), len(y))
+        if time.monotonic() > deadline:
+            late.append(label)
             return base_fit(whole.shape[1], int(y.sum()), len(y))
         families, penalty = Choice(
             fit_part, held_part, y[~held], y[held], found.columns[label], config.penalties, config.gain
@@ -273,6 +286,13 @@ def _fit_labels(
             fits.append(result)
             if progress is not None:
                 progress(len(fits), n_labels)
+    if late:
+        warnings.warn(
+            f"time was up before the linear term of {len(late):,} of {n_labels:,} labels was fitted; "
+            "the Transformer learns them alone; give more time",
+            EventCargoWarning,
+            stacklevel=3,
+        )
     return fits
 
 

@@ -24,9 +24,9 @@ from eventcargo.vocabulary import BOS, PAD
 class LossConfig:
     """Weights and shares of the parts of the loss."""
 
-    event_weight: float = 0.25
+    event_weight: float = 1.0
     """weight of the next-event loss against the label loss; 0 leaves the next event untrained"""
-    event_share: float = 0.25
+    event_share: float = 0.5
     """share of positions at which the next event is predicted in a step"""
     sampled: int = 1024
     """event types drawn for the softmax of a step, if the vocabulary has more than twice as many; 0: all"""
@@ -53,6 +53,14 @@ class LossConfig:
                 f"pos_weight={self.pos_weight}: use a number above 0; 1 keeps the natural prior"
             )
 
+    def is_sampled(self, n_ids: int) -> bool:
+        """Whether the softmax over so many ids is taken over a sample of them.
+
+        >>> LossConfig(sampled=10).is_sampled(20), LossConfig(sampled=10).is_sampled(21)
+        (False, True)
+        """
+        return 0 < 2 * self.sampled < n_ids
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -72,15 +80,19 @@ class Targets:
 
 def part_of(batch: Batch, which: slice) -> Batch:
     """Some sequences of a batch."""
-    return Batch(batch.ids[which], batch.times[which], batch.lengths[which], batch.labels[which])
+    return Batch(
+        batch.ids[which], batch.times[which], batch.lengths[which], batch.labels[which], batch.values[which]
+    )
 
 
-def draw_targets(batch: Batch, config: LossConfig, rng: np.random.Generator) -> Targets:
-    """Random positions for one step; labels count more the nearer a position is to the end."""
+def draw_targets(
+    batch: Batch, config: LossConfig, rng: np.random.Generator, *, events: bool = True, labels: bool = True
+) -> Targets:
+    """Random positions for one step, of events, labels or both; labels count more near the end."""
     draw = rng.random((2, *batch.ids.shape))
     inside = batch.mask & ~batch.at_end
-    events_at = inside & (draw[0] < config.event_share) & (config.event_weight > 0)
-    known = (batch.labels.sum(1) > 0) | (not config.unlabelled)
+    events_at = inside & (draw[0] < config.event_share) & (events and config.event_weight > 0)
+    known = ((batch.labels.sum(1) > 0) | (not config.unlabelled)) & labels
     prefix_at = inside & (draw[1] < config.prefix_share) & known[:, None]
     end_at = batch.at_end & known[:, None]
     reached = (np.arange(batch.ids.shape[1]) + 1) / batch.lengths[:, None]  # (B, L)
@@ -119,12 +131,13 @@ def event_loss(
     if sampler is None:
         return F.cross_entropy(model.event_logits(states).float(), targets, reduction="none")
     candidates = torch.as_tensor(drawn, device=states.device)
-    correction = torch.as_tensor(sampler.log_expected, device=states.device)
-    weight, bias = model.event_weight, model.event_bias
-    offset = bias[candidates] - correction[candidates]
-    others = F.linear(states, weight[candidates], offset).float()  # (positions, count)
+    expected = torch.as_tensor(sampler.log_expected[drawn], device=states.device)
+    asked = torch.cat([candidates, targets])  # one lookup of both: its gradient is as large as the vocabulary
+    weight, own_weight = model.event_rows(asked).tensor_split([len(candidates)])
+    bias, own_bias = model.event_bias[asked].tensor_split([len(candidates)])
+    others = F.linear(states, weight, bias - expected).float()  # (positions, count)
     others = others.masked_fill(candidates[None] == targets[:, None], -torch.inf)
-    own = (states * weight[targets]).sum(-1).float() + bias[targets]  # (positions,)
+    own = (states * own_weight).sum(-1).float() + own_bias  # (positions,)
     return torch.logaddexp(own, others.logsumexp(-1)) - own
 
 

@@ -4,8 +4,9 @@ The positions and weights of a step are drawn for the whole batch by all process
 of processes follows the loss curve of one, within the error of floating-point sums.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -36,8 +37,12 @@ class Team:
         if self.size == 1:
             return
         for parameter in parameters:
+            if not parameter.requires_grad:
+                continue
             if parameter.grad is None:  # this share of the batch did not reach it
                 parameter.grad = torch.zeros_like(parameter)
+            if parameter.grad.is_sparse:  # each process has other rows
+                parameter.grad = parameter.grad.to_dense()
             dist.all_reduce(parameter.grad)
 
     def sum(self, value: Tensor) -> Tensor:
@@ -54,3 +59,12 @@ class Team:
         shared = torch.tensor(values, dtype=torch.float64, device=device)
         dist.broadcast(shared, src=0)
         return tuple(shared.tolist())
+
+    def share(self, tensors: Mapping[str, Tensor] | None) -> dict[str, Tensor]:
+        """The first process's tensors, for all; the others give None."""
+        if self.size == 1:
+            assert tensors is not None
+            return dict(tensors)
+        held: list[Any] = [tensors]
+        dist.broadcast_object_list(held, src=0)
+        return dict(held[0])

@@ -1,4 +1,4 @@
-"""Rates of a data set that a model begins with: of ids, of labels, and the usual time between events."""
+"""Rates of a data set that a model begins with: of ids, of labels, and the usual size of times and values."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,32 @@ from eventcargo.events import EventDataset
 from eventcargo.vocabulary import EOS, Vocabulary
 
 SEQUENCES_FOR_TIMES = 20_000
-"""Sequences whose gaps give the unit of time; more would not change it."""
+"""Sequences whose gaps give the unit of time and of values; more would not change it."""
+
+
+@dataclass(frozen=True)
+class ValueScales:
+    """What is usual in each value column: its middle, its spread, and the size of a change; all (columns,).
+
+    >>> from eventcargo.events import EventSequence
+    >>> sequence = EventSequence("a", ("x",) * 3, (0.0, 1.0, 2.0), (), ((10.0,), (20.0,), (30.0,)))
+    >>> ValueScales.of(EventDataset.from_sequences([sequence], value_names=["mileage"])).middle.tolist()
+    [20.0]
+    """
+
+    middle: NDArray[np.float64]  # the median
+    spread: NDArray[np.float64]  # from the first to the third quartile
+    change: NDArray[np.float64]  # the median of the changes from one event to the next, without those of 0
+
+    @classmethod
+    def of(cls, data: EventDataset) -> "ValueScales":
+        """The scales of a data set; a spread or change that is not known counts 1, a middle 0."""
+        if not data.value_names:
+            return cls(np.zeros(0), np.ones(0), np.ones(0))
+        rows = data[:SEQUENCES_FOR_TIMES].rows
+        values = rows.gather(data.values)  # (events, columns)
+        sequence = np.repeat(np.arange(len(rows.starts)), rows.lengths)
+        return cls(*np.array([_usual_values(column, sequence) for column in values.T]).T)
 
 
 @dataclass(frozen=True)
@@ -26,6 +51,7 @@ class Rates:
     events: NDArray[np.float64]  # (vocabulary,)
     labels: NDArray[np.float64]  # (labels,)
     time_scale: float
+    values: ValueScales
 
     @classmethod
     def of(cls, data: EventDataset, vocabulary: Vocabulary, unlabelled: bool = False) -> "Rates":
@@ -34,7 +60,8 @@ class Rates:
         counts = np.bincount(ids, minlength=len(vocabulary)) + 0.5
         counts[EOS] += len(data)
         n_known = int((data.label_rows.lengths > 0).sum()) if unlabelled else len(data)
-        return cls(counts / counts.sum(), (data.support + 0.5) / (n_known + 1), _usual_gap(data))
+        labels = (data.support + 0.5) / (n_known + 1)
+        return cls(counts / counts.sum(), labels, _usual_gap(data), ValueScales.of(data))
 
 
 def _usual_gap(data: EventDataset) -> float:
@@ -42,3 +69,14 @@ def _usual_gap(data: EventDataset) -> float:
     gaps = np.diff(times, prepend=times[:1])
     gaps[offsets[:-1][offsets[:-1] < len(gaps)]] = 0  # from one sequence to the next is no gap
     return float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 1.0
+
+
+def _usual_values(
+    column: NDArray[np.float64], sequence: NDArray[np.int64]
+) -> tuple[np.float64, np.float64, np.float64]:
+    """Middle, spread and change of one column, given the number of each value's sequence."""
+    recorded = column[~np.isnan(column)]
+    low, middle, high = np.quantile(recorded if len(recorded) else np.zeros(1), [0.25, 0.5, 0.75])
+    changes = np.abs(np.diff(column))[sequence[1:] == sequence[:-1]]
+    changes = changes[changes > 0]  # none that begins or ends where nothing was recorded
+    return middle, (high - low) or np.float64(1), np.median(changes) if len(changes) else np.float64(1)

@@ -18,8 +18,9 @@ class RunFolder:
 
     def __init__(self, folder: Path, settings: Mapping[str, Any], resume: bool) -> None:
         self.checkpoint, self.model = folder / "checkpoint.safetensors", folder / "model"
+        self.linear = folder / "linear.safetensors"
         self._settings = dict(settings)
-        there = [path for path in (self.checkpoint, self.model) if path.exists()]
+        there = [path for path in (self.linear, self.checkpoint, self.model) if path.exists()]
         if there and not resume:
             raise ConfigError(f"{there[0]} exists already; go on with resume, or choose a new folder")
 
@@ -28,31 +29,45 @@ class RunFolder:
         if not self.checkpoint.exists():
             return None
         header, tensors = read_tensors(self.checkpoint)
-        self._check(header["settings"])
+        self._check(self.checkpoint, header["settings"])
         return header["state"], tensors
+
+    def read_linear(self) -> tuple[float, dict[str, Tensor]] | None:
+        """Seconds it took and tensors of the linear term; None where it was not fitted yet."""
+        if not self.linear.exists():
+            return None
+        header, tensors = read_tensors(self.linear)
+        self._check(self.linear, header["settings"])
+        return header["seconds"], tensors
+
+    def write_linear(self, seconds: float, tensors: Mapping[str, Tensor]) -> None:
+        """Keep the linear term, so that it need not be fitted again."""
+        write_tensors(self.linear, tensors, {"settings": self._settings, "seconds": seconds})
 
     def write(self, state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         """Replace the checkpoint."""
         write_tensors(self.checkpoint, tensors, {"settings": self._settings, "state": dict(state)})
 
-    def _check(self, before: Mapping[str, Any]) -> None:
+    def _check(self, path: Path, before: Mapping[str, Any]) -> None:
         for name in sorted(set(before) | set(self._settings)):
             if before.get(name) != self._settings.get(name):
                 raise ConfigError(
-                    f"{self.checkpoint} was written with {name}={before.get(name)!r}, now it is "
+                    f"{path} was written with {name}={before.get(name)!r}, now it is "
                     f"{self._settings.get(name)!r}; resume with the same settings and data, "
                     "or choose a new folder"
                 )
 
 
 def data_fingerprint(data: EventDataset) -> str:
-    """A short text that differs where sequences, events, times, labels or names differ."""
+    """A short text that differs where sequences, events, times, labels, values or names differ."""
     code = 0
     for part in data.chunks(100_000):
         columns = (*part.flat(), part.label_rows.offsets, part.label_rows.gather(part.labels))
         for column in columns:
             code = zlib.crc32(np.ascontiguousarray(column).tobytes(), code)
-    names = "\n".join((*data.event_names, "", *data.label_names)).encode()
+        code = zlib.crc32(np.ascontiguousarray(part.rows.gather(part.values)).tobytes(), code)
+    values = ("", *data.value_names) if data.value_names else ()
+    names = "\n".join((*data.event_names, "", *data.label_names, *values)).encode()
     return f"{len(data)} sequences, {data.n_events} events, {zlib.crc32(names, code):08x}"
 
 

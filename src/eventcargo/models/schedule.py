@@ -22,6 +22,9 @@ class BudgetConfig:
     """learning rate after the warm-up"""
     warmup: float = 0.05
     """share of the budget in which the learning rate rises; then it falls as a cosine to 0 at the end"""
+    pretrain: float = 0.0
+    """share of the budget in which the next event is learnt alone, before the labels; the learning rate rises
+    and falls in each of the two parts"""
 
     def __post_init__(self) -> None:
         if self.max_time:
@@ -32,6 +35,8 @@ class BudgetConfig:
             raise ConfigError(f"learning_rate={self.learning_rate}: use a number above 0")
         if not 0 <= self.warmup < 1:
             raise ConfigError(f"warmup={self.warmup}: use 0 to below 1")
+        if not 0 <= self.pretrain < 1:
+            raise ConfigError(f"pretrain={self.pretrain}: use 0 to below 1")
 
     @property
     def time_limit(self) -> float:
@@ -53,6 +58,8 @@ class BudgetConfig:
         >>> [round(config.rate(used), 3) for used in (0.05, 0.1, 0.55, 1.0)]
         [0.5, 1.0, 0.5, 0.0]
         """
+        first = used < self.pretrain
+        used = used / self.pretrain if first else (used - self.pretrain) / (1 - self.pretrain)
         if used < self.warmup:
             return self.learning_rate * used / self.warmup
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * (used - self.warmup) / (1 - self.warmup)))

@@ -30,6 +30,8 @@ class TrainConfig(BudgetConfig, LossConfig):
     """checks in a row without a better model after which a run stops early; 0: never"""
     save_every: int = 200
     """steps between two checkpoints of a run with a folder"""
+    freeze: bool = False
+    """once the labels are learnt, the model of the next event is left as pretrain left it"""
     min_count: int = 1
     """event types seen less often are unknown to the model"""
     accumulate: int = 1
@@ -54,6 +56,8 @@ class TrainConfig(BudgetConfig, LossConfig):
             raise ConfigError(f"clip={self.clip}: use a number above 0")
         if not 0 <= self.held_out < 1:
             raise ConfigError(f"held_out={self.held_out}: use 0 to below 1")
+        if self.freeze and not self.pretrain:
+            raise ConfigError("freeze=True leaves the next event untrained; set pretrain above 0")
         if self.precision not in PRECISIONS:
             raise ConfigError(f"precision={self.precision!r}: use {', '.join(PRECISIONS)}")
         if self.precision != "float32" and not self.device.startswith("cuda"):

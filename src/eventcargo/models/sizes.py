@@ -28,6 +28,8 @@ class TransformerConfig:
     """rotary: half of each head turns with time and so sees time differences; additive: log times only"""
     tied: bool = True
     """the head for the next event uses the embeddings of the events"""
+    linear: bool = True
+    """training first fits an explicit linear term, and the Transformer learns what that leaves over"""
     dropout: float = 0.0
     """share of a block's results dropped in training"""
     max_length: int = 512
@@ -71,6 +73,7 @@ PRESETS: Mapping[str, TransformerConfig] = {
         activation="gelu",
         times="additive",
         tied=False,
+        linear=False,
         dropout=0.1,
     ),
 }

@@ -1,4 +1,7 @@
-"""Training: a data set goes in, a Transformer with the least held-out loss comes out.
+"""Training: a data set goes in, a calibrated Transformer with the least held-out loss comes out.
+
+The linear term is fitted first, then the Transformer learns what it leaves over; with `pretrain`, the next
+event is learnt before the labels. At the end the held-out sequences calibrate and judge the best model.
 
 Everything random in a step is drawn from the seed and the step's number, so that a run needs no generator's
 state to go on: from a checkpoint, a run bounded by steps ends with the very weights of an uninterrupted one.
@@ -17,19 +20,24 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from eventcargo.batches import Batch, Batches
+from eventcargo.batches import Batch, Batches, report_cuts
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset
+from eventcargo.models import appraisal, holdout
+from eventcargo.models.appraisal import appraise
 from eventcargo.models.checkpoint import load_optimizer, optimizer_tensors, taken
+from eventcargo.models.gradients import clip_gradients
 from eventcargo.models.holdout import Held, HoldOut, set_aside
 from eventcargo.models.interrupt import Interrupted, Listener
 from eventcargo.models.losses import Sampler, draw_targets, joint_loss, part_of
 from eventcargo.models.parallel import Team
 from eventcargo.models.progress import Progress, State
+from eventcargo.models.quality import Quality
 from eventcargo.models.rates import Rates
 from eventcargo.models.runs import RunFolder, data_fingerprint, tensors_fingerprint
 from eventcargo.models.settings import PRECISIONS, TrainConfig
 from eventcargo.models.start import make_model, make_optimizer
+from eventcargo.models.term import run_term
 from eventcargo.models.transformer import ExplicitTerm, Transformer, TransformerConfig
 from eventcargo.vocabulary import Vocabulary
 
@@ -55,9 +63,9 @@ def train(
 ) -> Transformer:
     """A Transformer trained on all sequences but the held-out ones; the best of the run, in `run` if given.
 
-    `vocabulary` and `linear` belong together; without them all event types of the data are known and the
-    Transformer learns alone. With `run`, checkpoints are written there, so that `resume=True` goes on after
-    an interruption, and the result is in `run/model`.
+    The linear term is fitted where `transformer.linear` says so, or given as `linear` together with its
+    `vocabulary`, which otherwise is all event types of the data. With `run`, checkpoints are written
+    there, so that `resume=True` goes on after an interruption, and the result is in `run/model`.
 
     >>> from eventcargo.simulate import simulate
     >>> data = simulate("chain", sequences=50).data
@@ -100,8 +108,16 @@ class Training:
         held = held.select(held.label_rows.lengths > 0) if config.unlabelled else held
         if kept.n_events == 0:
             raise DataError(f"{len(kept):,} sequences to train on hold no event; give data with events")
+        report_cuts(data, shape.max_length)
+        self._term_seconds = 0.0
+        if linear is None and shape.linear and data.label_names:
+            linear, self._term_seconds = run_term(
+                kept, vocabulary, shape.max_length, config, self._folder, self._team, progress
+            )
         rates = Rates.of(kept, vocabulary, config.unlabelled)
         self.model = make_model(kept, vocabulary, rates, config, shape, linear)
+        self._kept, self._held_out = kept, held
+        self.quality: Quality | None = None
         self._batches = Batches(kept, vocabulary, shape.max_length)
         self._held = HoldOut(held, self.model, config, config.tokens) if len(held) else None
         is_large = 0 < 2 * config.sampled < len(vocabulary)
@@ -112,8 +128,14 @@ class Training:
         self.state = State()
         self._seen = 0
         self._check_seconds = 0.0
+        # appraising takes as long as so many checks; the time for both is kept free at the end
+        self._judged = 3 + min(len(held), appraisal.MOST_SEQUENCES) / holdout.MOST_SEQUENCES
         self._restore()
-        self._resumed_at = self.state.elapsed
+        self._resumed_at = self.state.elapsed or max(0.0, self._term_seconds - self._since_start())
+        self._prepared = self._since_start()
+
+    def _since_start(self) -> float:
+        return time.monotonic() - self._started
 
     @property
     def leads(self) -> bool:
@@ -124,17 +146,32 @@ class Training:
         """Train until the budget is used up, the model gets worse, or a signal comes."""
         on = [self.model.device] if self.model.device.type == "cuda" else []
         with Listener(self._folder is not None) as listener, torch.random.fork_rng(devices=on):
+            if not self.state.finished:
+                self._begin_labels()
             if self._held is not None and self.state.step == 0:  # where it starts is a candidate too
                 self._judge(self._held.check(self.model))
             for rows in self._order():
+                self._begin_labels()
                 self._step(rows)
                 self._look()
                 if self.state.finished:
                     break
                 self._save_or_stop(listener)
-        result = self._result()
+        self._load_best()
+        if self._held is not None and self.model.label_names:
+            self.quality = appraise(self.model, self._kept, self._held_out, self._config.unlabelled)
+        self._save_model()
         self._write()
-        return result
+        return self.model
+
+    def _begin_labels(self) -> None:
+        """Where pretraining is over, models are compared by their labels too; Tf_x may be frozen."""
+        used = self._used(self.state.step + 1)
+        if not self.state.labels_begun and used >= self._config.pretrain:
+            self.state.labels_begun, self.state.best, self.state.worse = True, math.inf, 0
+            self._best = {}
+        if self.state.labels_begun and self._config.freeze:
+            self.model.freeze_events()
 
     def _order(self) -> Iterator[NDArray[np.int64]]:
         """Batches from where the state stands, epoch after epoch; none for a run that is finished."""
@@ -156,7 +193,7 @@ class Training:
         loss = self._backward(batch, rng)
         self._team.sum_gradients(self.model.parameters())
         self._scaler.unscale_(self._optimizer)  # after the sum: all processes see an overflow of one
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._config.clip)
+        norm = clip_gradients(self.model.parameters(), self._config.clip)
         self._refuse_nan(loss, float(norm))
         self._scaler.step(self._optimizer)
         self._scaler.update()
@@ -167,7 +204,9 @@ class Training:
 
     def _backward(self, batch: Batch, rng: np.random.Generator) -> float:
         """Gradients of this process's share of the batch; the loss of the whole batch."""
-        targets = draw_targets(batch, self._config, rng)
+        begun = self.state.labels_begun
+        events = not (begun and self._config.freeze)
+        targets = draw_targets(batch, self._config, rng, events=events, labels=begun)
         drawn = self._sampler.draw(rng) if self._sampler else np.zeros(0, np.int64)
         self._optimizer.zero_grad(set_to_none=True)
         total = torch.zeros((), device=self.model.device)
@@ -200,8 +239,9 @@ class Training:
 
     def _used(self, step: int) -> float:
         """Share of the budget used when this many steps are done, the same in all processes."""
-        self.state.elapsed = self._resumed_at + time.monotonic() - self._started
-        used = self._config.used(step, self.state.elapsed, self._check_seconds)
+        self.state.elapsed = self._resumed_at + self._since_start()
+        spent = self._term_seconds
+        used = self._config.used(step, self.state.elapsed - spent, self._check_seconds * self._judged + spent)
         return self._team.agree(used)[0] if math.isfinite(self._config.time_limit) else used
 
     def _look(self) -> None:
@@ -218,19 +258,21 @@ class Training:
 
     def _judge(self, held: Held) -> None:
         self.state.history.append({"step": self.state.step, **asdict(held)})
-        if held.loss < self.state.best:
-            self.state.best, self.state.worse = held.loss, 0
+        loss = held.loss if self.state.labels_begun else held.event_loss
+        if loss < self.state.best:
+            self.state.best, self.state.worse = loss, 0
             self._best = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
         else:
             self.state.worse += 1
-        self.state.finished |= 0 < self._config.patience <= self.state.worse
+        if self.state.labels_begun:
+            self.state.finished |= 0 < self._config.patience <= self.state.worse
 
     def _report(self, used: float) -> None:
         if self._progress is None or not self._team.leads:
             return
-        here = max(self.state.elapsed - self._resumed_at, 1e-9)
+        here = max(self._since_start() - self._prepared, 1e-9)
         history = self.state.history
-        left = self.state.elapsed * (1 - used) / max(used, 1e-9)
+        left = (self.state.elapsed - self._term_seconds) * (1 - used) / max(used, 1e-9)
         f1 = history[-1]["label_f1"] if history else None
         rate = self._seen / here
         self._progress(Progress(self.state.step, used, self.state.loss, f1, rate, left))
@@ -241,7 +283,8 @@ class Training:
             return
         self._write()
         if heard:
-            self._result()
+            self._load_best()
+            self._save_model()
             raise Interrupted(f"stopped at step {self.state.step:,}; resume goes on from there", heard)
 
     def _write(self) -> None:
@@ -265,13 +308,18 @@ class Training:
             self.model.load_state_dict(taken(tensors, "model."))
             load_optimizer(self._optimizer, taken(tensors, "optimizer."))
 
-    def _result(self) -> Transformer:
-        """The best model so far, or the last one where nothing was compared; also in the run's folder."""
+    def _load_best(self) -> None:
+        """The best model so far, or the last one where nothing was compared."""
         self._best = self._best or dict(self.model.state_dict())
         self.model.load_state_dict(self._best)
-        if self._folder is not None and self._team.leads:
-            self.model.save_pretrained(self._folder.model)
-        return self.model.eval()
+        self.model.eval()
+
+    def _save_model(self) -> None:
+        if self._folder is None or not self._team.leads:
+            return
+        self.model.save_pretrained(self._folder.model)
+        if self.quality is not None:
+            self.quality.write(self._folder.model / "quality.json")
 
 
 def _open_folder(run: str | Path | None, settings: Mapping[str, Any], resume: bool) -> RunFolder | None:

@@ -19,10 +19,13 @@ from torch import Tensor, nn
 
 from eventcargo.batches import Batch
 from eventcargo.errors import DataError
+from eventcargo.models.calibration import Calibration
 from eventcargo.models.checkpoint import read_model, write_model
 from eventcargo.models.density import IMPOSSIBLE, Densities
 from eventcargo.models.layers import Block, Timing
+from eventcargo.models.rates import ValueScales
 from eventcargo.models.sizes import PRESETS, TransformerConfig, preset
+from eventcargo.models.values import ValueInput
 from eventcargo.vocabulary import BOS, PAD, Vocabulary
 
 __all__ = ["PRESETS", "ExplicitTerm", "Transformer", "TransformerConfig", "preset"]
@@ -34,11 +37,19 @@ TERM = "linear."
 """What the names of the explicit term's tensors begin with in a saved model."""
 
 
+LABEL_PARTS = ("label_", "end_head", "memory_norm", "term_scale")
+"""What the names of parameters that only labels use begin with."""
+
+
 class ExplicitTerm(Protocol):
     """A term of the label logits computed from explicit features, fitted before the Transformer."""
 
     def logits(self, batch: Batch, labels_at: NDArray[np.bool_], label_columns: NDArray[np.int64]) -> Tensor:
         """One row for each position asked for, one column for each label asked for."""
+        ...
+
+    def to(self, device: torch.device | str) -> "ExplicitTerm":
+        """The same term on another device."""
         ...
 
     def to_tensors(self) -> dict[str, Tensor]:
@@ -77,6 +88,10 @@ class Transformer(nn.Module):
 
     time_scale: Tensor
     label_cap: Tensor
+    gate: Tensor
+    end_slope: Tensor
+    prefix_slope: Tensor
+    trusted: Tensor
     never_next: Tensor
 
     def __init__(
@@ -85,12 +100,13 @@ class Transformer(nn.Module):
         vocabulary: Vocabulary,
         label_names: Sequence[str],
         *,
+        value_names: Sequence[str] = (),
         linear: ExplicitTerm | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__()
         self.config, self.vocabulary, self.label_names = config, vocabulary, tuple(label_names)
-        self.max_length, self.linear = config.max_length, linear
+        self.value_names, self.max_length, self.linear = tuple(value_names), config.max_length, linear
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self._build(len(vocabulary), len(self.label_names))
@@ -101,6 +117,7 @@ class Transformer(nn.Module):
         shape = (c.width, c.heads, c.hidden, c.activation, c.dropout)
         self.embedding = nn.Embedding(n_ids, c.width)
         self.time_input = nn.Linear(2, c.width, bias=False)
+        self.value_input = ValueInput(len(self.value_names), c.width) if self.value_names else None
         self.blocks = nn.ModuleList([Block(*shape) for _ in range(c.layers)])
         self.label_blocks = nn.ModuleList([Block(*shape, reads=True) for _ in range(c.label_layers)])
         self.event_norm, self.label_norm = nn.RMSNorm(c.width), nn.RMSNorm(c.width)
@@ -111,6 +128,9 @@ class Transformer(nn.Module):
         self.term_scale = nn.Parameter(torch.ones(n_labels))
         self.register_buffer("time_scale", torch.ones(()))
         self.register_buffer("label_cap", torch.full((n_labels,), torch.inf))
+        for name in ("gate", "end_slope", "prefix_slope"):
+            self.register_buffer(name, torch.ones(n_labels))
+        self.register_buffer("trusted", torch.ones(n_labels, dtype=torch.bool))
         never = torch.zeros(n_ids)
         never[[PAD, BOS]] = IMPOSSIBLE
         self.register_buffer("never_next", never, persistent=False)
@@ -122,7 +142,7 @@ class Transformer(nn.Module):
             ):  # labels begin at their rates
                 continue
             spread = parameter.shape[1] ** -0.5
-            if "time" in name:  # log times reach 10 and must not drown what happened
+            if "time" in name or name.startswith("value_input"):  # logs reach 10, must not drown events
                 spread = 0.02
             if name.endswith("out.weight"):  # the sum over all blocks keeps the size of one
                 spread /= (2 * (self.config.layers + self.config.label_layers)) ** 0.5
@@ -134,6 +154,12 @@ class Transformer(nn.Module):
     def device(self) -> torch.device:
         return self.embedding.weight.device
 
+    def placed(self, device: torch.device | str) -> "Transformer":
+        """This model with all its parts on a device; the explicit term is no module and moves by itself."""
+        if self.linear is not None:
+            self.linear = self.linear.to(device)
+        return self.to(device)
+
     @property
     def event_weight(self) -> Tensor:
         """The rows that states are compared with for the next event: (vocabulary, D)."""
@@ -141,20 +167,50 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def start_from(
-        self, event_rates: NDArray[np.float64], label_rates: NDArray[np.float64], time_scale: float
+        self,
+        event_rates: NDArray[np.float64],
+        label_rates: NDArray[np.float64],
+        time_scale: float,
+        values: ValueScales | None = None,
     ) -> None:
-        """Let both heads begin at base rates, and times be counted in units of `time_scale`."""
+        """Let both heads begin at base rates, and times and values be measured by these scales."""
         rates = torch.as_tensor(label_rates, dtype=torch.float32, device=self.device)
         self.event_bias.copy_(torch.as_tensor(event_rates, dtype=torch.float32).log())
         if self.linear is None:
             self.label_head.bias.copy_(rates.logit())
             self.end_head.bias.copy_(rates.logit())
         self.time_scale.fill_(time_scale)
+        if self.value_input is not None and values is not None:
+            self.value_input.measure_by(values)
 
     @torch.no_grad()
     def never_predict(self, labels: NDArray[np.int64], rate: float) -> None:
         """Keep the posterior of these labels at or below a rate: they have no positive example."""
         self.label_cap[torch.as_tensor(labels, device=self.device)] = float(np.log(rate / (1 - rate)))
+
+    @torch.no_grad()
+    def calibrate(self, calibration: Calibration) -> None:
+        """Correct the label logits from now on."""
+        for name, values in asdict(calibration).items():
+            getattr(self, name).copy_(torch.as_tensor(values))
+
+    @torch.no_grad()
+    def distrust(self, labels: Sequence[int]) -> None:
+        """Mark these labels as not trustworthy, and no others; the mark is saved with the model."""
+        self.trusted.fill_(True)
+        self.trusted[torch.as_tensor(labels, dtype=torch.int64, device=self.device)] = False
+
+    def freeze_events(self) -> None:
+        """Keep all weights but those that only labels use."""
+        for name, parameter in self.named_parameters():
+            parameter.requires_grad_(name.startswith(LABEL_PARTS))
+
+    @property
+    def untrusted(self) -> tuple[str, ...]:
+        """Names of the labels whose model was found no better than their base rate."""
+        return tuple(
+            name for name, good in zip(self.label_names, self.trusted.tolist(), strict=True) if not good
+        )
 
     def states(self, batch: Batch, for_labels: bool = True) -> tuple[Tensor, Tensor]:
         """Normed states of Tf_x and of Tf_y, both (B, L, D); with `for_labels=False` the latter is empty."""
@@ -163,11 +219,18 @@ class Transformer(nn.Module):
                 f"a batch of {batch.ids.shape[1]:,} positions for a model of at most {self.max_length:,}; "
                 f"make batches with max_length={self.max_length}"
             )
+        if batch.values.shape[2] != len(self.value_names):
+            raise DataError(
+                f"a batch of {batch.values.shape[2]} value columns for a model of {list(self.value_names)}; "
+                "give data with the columns the model was trained on"
+            )
         ids = torch.as_tensor(batch.ids, device=self.device)
         times = torch.as_tensor(batch.times, device=self.device)
         pairs = self.config.width // self.config.heads // 2
         timing = Timing.of(times, self.time_scale, pairs, self.config.times == "rotary")
         entered = self.embedding(ids) * self.config.width**0.5 + self.time_input(timing.logs)  # (B, L, D)
+        if self.value_input is not None:
+            entered = entered + self.value_input(torch.as_tensor(batch.values, device=self.device))
         x = entered
         for block in self.blocks:
             x = block(x, timing)
@@ -180,6 +243,10 @@ class Transformer(nn.Module):
         for block in self.label_blocks:
             y = block(y, timing, memory)
         return events, self.label_norm(y)
+
+    def event_rows(self, ids: Tensor) -> Tensor:
+        """Rows of `event_weight`: (ids, D); with gradients of the kind of the embedding's."""
+        return F.embedding(ids, self.event_weight, sparse=self.embedding.sparse)
 
     def event_logits(self, states: Tensor) -> Tensor:
         """Logits of the next id from states (positions, D)."""
@@ -201,13 +268,14 @@ class Transformer(nn.Module):
         chosen = torch.as_tensor(columns, device=states.device)
         is_end = torch.as_tensor(batch.at_end[labels_at], device=states.device)  # (positions,)
         ends = is_end.nonzero()[:, 0]
-        at_ends = self.end_head(states[ends], chosen)
+        at_ends = self.end_head(states[ends], chosen) * self.gate[chosen]
         logits = self.label_head(states, chosen).index_copy(0, ends, at_ends)
         if self.linear is not None:
             with torch.no_grad():
                 explicit = self.linear.logits(batch, labels_at, columns).to(logits)
             logits = logits + torch.where(is_end[:, None], explicit, explicit * self.term_scale[chosen])
-        return torch.minimum(logits, self.label_cap[chosen].to(logits.dtype))
+        slopes = torch.where(is_end[:, None], self.end_slope[chosen], self.prefix_slope[chosen])
+        return torch.minimum(logits * slopes, self.label_cap[chosen].to(logits.dtype))
 
     def densities(
         self,
@@ -230,9 +298,10 @@ class Transformer(nn.Module):
     def save_pretrained(self, folder: str | Path) -> None:
         """Write config.json, vocabulary.json and model.safetensors; what a model wrote before is replaced."""
         header = {"kind": KIND, "label_names": list(self.label_names), **asdict(self.config)}
+        if self.value_names:
+            header["value_names"] = list(self.value_names)
         tensors = dict(self.state_dict())
         if self.linear is not None:
-            header["linear"] = True
             tensors |= {TERM + name: value for name, value in self.linear.to_tensors().items()}
         write_model(Path(folder), header, self.vocabulary, tensors)
 
@@ -240,19 +309,21 @@ class Transformer(nn.Module):
     def from_pretrained(cls, folder: str | Path, device: str | torch.device = "cpu") -> "Transformer":
         """The model `save_pretrained` wrote, ready for use; a truncated or foreign folder is refused."""
         header, vocabulary, tensors = read_model(Path(folder), KIND)
-        linear = _read_term(tensors) if header.pop("linear", False) else None
-        names = header.pop("label_names")
-        model = cls(TransformerConfig.from_dict(header), vocabulary, names, linear=linear)
+        linear = _read_term(tensors)
+        names, values = header.pop("label_names"), header.pop("value_names", [])
+        shape = TransformerConfig.from_dict(header)
+        model = cls(shape, vocabulary, names, value_names=values, linear=linear)
         _fill(model, tensors, Path(folder))
-        return model.to(device).eval()
+        return model.placed(device).eval()
 
 
-def _read_term(tensors: dict[str, Tensor]) -> ExplicitTerm:
-    """The explicit term among a model's tensors, which are taken out."""
+def _read_term(tensors: dict[str, Tensor]) -> ExplicitTerm | None:
+    """The explicit term among a model's tensors, which are taken out; None where there is none."""
     from eventcargo.models.linear import LinearTerm
 
     names = [name for name in tensors if name.startswith(TERM)]
-    return LinearTerm.from_tensors({name.removeprefix(TERM): tensors.pop(name) for name in names})
+    parts = {name.removeprefix(TERM): tensors.pop(name) for name in names}
+    return LinearTerm.from_tensors(parts) if parts else None
 
 
 def _fill(model: Transformer, tensors: dict[str, Tensor], folder: Path) -> None:

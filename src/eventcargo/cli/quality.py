@@ -1,0 +1,53 @@
+"""How good a trained model is, as tables for people."""
+
+from eventcargo.cli.output import print_lines, print_table
+from eventcargo.models.quality import Quality
+
+MOST_LABELS = 20
+"""Labels shown: the best supported ones. All of them are in quality.json."""
+
+COLUMNS = {
+    "label": "label",
+    "support": "support",
+    "held_out": "held out",
+    "f1": "F1",
+    "auroc": "AUROC",
+    "average_precision": "average precision",
+    "log_loss": "log-loss",
+    "base_log_loss": "base rate's",
+    "calibration_error": "calibration error",
+    "raw_calibration_error": "before",
+    "trusted": "trusted",
+}
+"""Figures of a label that are shown, and what the table calls them."""
+
+
+def print_quality(quality: Quality) -> None:
+    """The best supported labels, their means, the next event, and which labels not to believe."""
+    ordered = sorted(quality.labels, key=lambda row: (-row.support, row.label))[:MOST_LABELS]
+    rows = [[getattr(row, field) for field in COLUMNS] for row in ordered]
+    shown = f"{len(ordered):,} of {len(quality.labels):,} labels"
+    print_table(f"Held-out sequences, {shown}; all are in quality.json", list(COLUMNS.values()), rows)
+    print_lines(_summary(quality))
+
+
+def _summary(quality: Quality) -> list[str]:
+    all_labels, events = quality.overall, quality.events
+    lines = []
+    if all_labels["f1_macro"] is not None:
+        lines.append(
+            f"All labels: F1 {all_labels['f1_macro']:.3f} macro, {all_labels['f1_weighted']:.3f} weighted; "
+            f"log-loss {all_labels['log_loss']:.4f} ({all_labels['raw_log_loss']:.4f} before calibration, "
+            f"{all_labels['base_log_loss']:.4f} for base rates)."
+        )
+    lines.append(
+        f"Next event: perplexity {events['perplexity']:,.1f}; single events "
+        f"{events['unigram_perplexity']:,.1f}, pairs of neighbours {events['bigram_perplexity']:,.1f}."
+    )
+    doubted = [row for row in quality.labels if not row.trusted]
+    if doubted:
+        lines.append(f"Not trustworthy: {len(doubted):,} labels. Do not read causes from these:")
+        lines += [f"  {row.label}: {row.reason}" for row in doubted[:MOST_LABELS]]
+    if len(doubted) > MOST_LABELS:
+        lines.append(f"  and {len(doubted) - MOST_LABELS:,} more, in quality.json")
+    return lines

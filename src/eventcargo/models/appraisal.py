@@ -1,0 +1,98 @@
+"""Appraisal: a trained model goes in, its calibration is set, and its quality comes out.
+
+Both come from the held-out sequences. They are cut in two halves; each half's figures are measured with a
+calibration fitted on the other, so that no figure flatters itself. The model keeps the calibration fitted on
+both. Only the choice of the best step of the run has seen the same sequences.
+"""
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 (torch's own short form)
+from numpy.typing import NDArray
+
+from eventcargo.batches import Batch
+from eventcargo.events import EventDataset
+from eventcargo.models.calibration import Answers, Calibration, Floats, log_losses
+from eventcargo.models.counts import Counts
+from eventcargo.models.density import DensityModel, walk
+from eventcargo.models.quality import Quality, label_quality, overall_quality
+from eventcargo.models.rates import Rates
+from eventcargo.models.transformer import Transformer
+
+MOST_SEQUENCES, MOST_EVENTS = 20_000, 10_000
+"""Held-out sequences whose labels are looked at, and about how many events of the first ones."""
+
+LEAST_SEQUENCES = 20
+"""With fewer held-out sequences there is no calibration: the model's own logits are kept."""
+
+
+def appraise(model: Transformer, kept: EventDataset, held: EventDataset, unlabelled: bool = False) -> Quality:
+    """Calibrate a model on held-out sequences and measure it there; `kept` are those it was trained on."""
+    held = held[:MOST_SEQUENCES]
+    model.calibrate(Calibration(*np.ones((3, len(model.label_names)))))
+    answers = ask(model, held)
+    halves = np.arange(len(held)) % 2 == 0
+    logits, prefix = answers.whole.copy(), answers.prefix.copy()
+    if len(held) >= LEAST_SEQUENCES:
+        for half in (halves, ~halves):
+            found = Calibration.fit(answers.rows(~half))
+            logits[half], prefix[half] = found.whole(answers.rows(half)), found.prefix(answers.rows(half))
+        model.calibrate(Calibration.fit(answers))
+    rates = Rates.of(kept, model.vocabulary, unlabelled)
+    rows = label_quality(model.label_names, kept.support, rates.labels, answers.truth, answers.whole, logits)
+    overall = overall_quality(rows, answers.truth, answers.whole, logits)
+    overall["prefix_log_loss"] = float(log_losses(answers.truth, prefix).mean()) if prefix.size else None
+    model.distrust([at for at, row in enumerate(rows) if not row.trusted])
+    return Quality(rows, overall, event_quality(model, kept, held, rates))
+
+
+@torch.inference_mode()
+def ask(model: Transformer, data: EventDataset) -> Answers:
+    """The model's logits at the end of each sequence and at one random position before it."""
+    shape = (len(data), len(model.label_names))
+    explicit = np.empty(shape) if model.linear is not None else None
+    whole, prefix, rng = np.empty(shape), np.empty(shape), np.random.default_rng(0)
+    for rows, batch in walk(model, data):
+        before = _one_before(batch, rng)
+        found = model.densities(batch, labels_at=before | batch.at_end).labels
+        assert found is not None
+        logits, is_end = found.double().cpu().numpy(), batch.at_end[before | batch.at_end]
+        whole[rows], prefix[rows] = logits[is_end], logits[~is_end]
+        if explicit is not None and model.linear is not None:
+            part = model.linear.logits(batch, batch.at_end, np.arange(shape[1]))
+            explicit[rows] = part.double().cpu().numpy()
+    return Answers(data.label_matrix().toarray() > 0, explicit, whole, prefix)
+
+
+def _one_before(batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """One position before the end for each sequence: (B, L)."""
+    at = (rng.random(len(batch.lengths)) * (batch.lengths - 1)).astype(np.int64)
+    return np.arange(batch.ids.shape[1]) == at[:, None]
+
+
+@torch.inference_mode()
+def event_quality(
+    model: Transformer, kept: EventDataset, held: EventDataset, rates: Rates
+) -> dict[str, float]:
+    """Perplexity of the next event: of the model, of single events and of pairs of neighbours."""
+    held = held[: int(np.searchsorted(held.rows.offsets, MOST_EVENTS)) + 1]
+    pairs = Counts.fit(kept, model.vocabulary)
+    losses = {name: [np.zeros(0)] for name in ("perplexity", "unigram_perplexity", "bigram_perplexity")}
+    for _, batch in walk(model, held, tokens=4_096):
+        at = batch.mask & ~batch.at_end
+        following = np.roll(batch.ids, -1, axis=1)[at]
+        losses["perplexity"].append(_event_losses(model, batch, at, following))
+        losses["unigram_perplexity"].append(-np.log(rates.events[following]))
+        losses["bigram_perplexity"].append(_event_losses(pairs, batch, at, following))
+    means = {name: np.concatenate(parts) for name, parts in losses.items()}
+    return {name: float(np.exp(part.mean())) if len(part) else 1.0 for name, part in means.items()}
+
+
+def _event_losses(
+    model: DensityModel, batch: Batch, at: NDArray[np.bool_], following: NDArray[np.int64]
+) -> Floats:
+    logits = model.densities(batch, events_at=at).events
+    assert logits is not None
+    target = torch.as_tensor(following, device=logits.device)
+    losses: Floats = F.cross_entropy(logits.double(), target, reduction="none").cpu().numpy()
+    return losses

@@ -1,0 +1,184 @@
+"""Quality: how good a trained model is on held-out sequences, label by label, and which labels to believe.
+
+A label whose model is not clearly better than the label's base rate is not trustworthy: what its model says
+of causes means nothing.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from eventcargo.atomic import atomic_file
+from eventcargo.errors import DataError
+from eventcargo.models.calibration import Floats, Truth, lead, log_losses
+
+FORMAT = "eventcargo-quality"
+
+CLEARLY = 1.645
+"""Standard errors by which a label's model must beat its base rate: chance does so once in twenty."""
+
+BINS = 10
+"""Bins of probability in which it is compared with what happened."""
+
+
+@dataclass(frozen=True)
+class LabelQuality:
+    """One label's figures, given whole held-out sequences; those that nothing tells are None."""
+
+    label: str
+    support: int  # sequences with the label among those trained on
+    held_out: int  # and among those held out
+    f1: float | None
+    auroc: float | None
+    average_precision: float | None
+    log_loss: float
+    base_log_loss: float
+    raw_log_loss: float  # before calibration
+    calibration_error: float
+    raw_calibration_error: float
+    trusted: bool
+    reason: str  # why not
+
+
+@dataclass(frozen=True)
+class Quality:
+    """All labels' figures, their means, and the model of the next event beside simpler ones."""
+
+    labels: tuple[LabelQuality, ...]
+    overall: Mapping[str, float | None]
+    events: Mapping[str, float]
+
+    @property
+    def untrusted(self) -> tuple[str, ...]:
+        """Names of the labels that are not trustworthy."""
+        return tuple(row.label for row in self.labels if not row.trusted)
+
+    def write(self, path: Path) -> None:
+        """Write JSON that `read` reads."""
+        content = {"format": FORMAT, **asdict(self)}
+        with atomic_file(path) as target:
+            target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> "Quality":
+        """The figures `write` wrote; a foreign file is refused."""
+        try:
+            content = json.loads(path.read_text("utf-8"))
+            if content["format"] != FORMAT:
+                raise ValueError(f"its format is {content['format']!r}")
+            rows = tuple(LabelQuality(**row) for row in content["labels"])
+            return cls(rows, content["overall"], content["events"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path} holds no quality of a model: {error}; train the model again") from None
+
+
+def label_quality(
+    names: tuple[str, ...],
+    support: NDArray[np.int64],
+    rates: Floats,
+    truth: Truth,
+    raw: Floats,
+    logits: Floats,
+) -> tuple[LabelQuality, ...]:
+    """The figures of every label; `raw` are the logits before calibration, `rates` the base rates.
+
+    >>> truth = np.array([[True], [False]] * 50)
+    >>> logits = np.where(truth, 3.0, -3.0)
+    >>> row = label_quality(("bad",), np.array([50]), np.array([0.5]), truth, logits, logits)[0]
+    >>> row.f1, row.auroc, row.trusted
+    (1.0, 1.0, True)
+    """
+    base = np.broadcast_to(np.log(rates) - np.log1p(-rates), truth.shape)
+    losses, base_losses, raw_losses = (log_losses(truth, each) for each in (logits, base, raw))
+    leads = lead(base_losses, losses)
+    chances, raw_chances = _sigmoid(logits), _sigmoid(raw)
+    rows = []
+    for at, name in enumerate(names):
+        n_held, y = int(truth[:, at].sum()), truth[:, at]
+        reason = _doubt(int(support[at]), n_held, float(leads[at]))
+        rows.append(
+            LabelQuality(
+                label=name,
+                support=int(support[at]),
+                held_out=n_held,
+                f1=_f1(y, logits[:, at] > 0) if n_held else None,
+                auroc=float(roc_auc_score(y, logits[:, at])) if 0 < n_held < len(y) else None,
+                average_precision=float(average_precision_score(y, logits[:, at])) if n_held else None,
+                log_loss=float(losses[:, at].mean()),
+                base_log_loss=float(base_losses[:, at].mean()),
+                raw_log_loss=float(raw_losses[:, at].mean()),
+                calibration_error=calibration_error(y, chances[:, at]),
+                raw_calibration_error=calibration_error(y, raw_chances[:, at]),
+                trusted=not reason,
+                reason=reason,
+            )
+        )
+    return tuple(rows)
+
+
+def _doubt(support: int, n_held: int, ahead: float) -> str:
+    """Why a label's model is not trustworthy; empty where it is."""
+    if support == 0:
+        return "no positive example"
+    if n_held == 0:
+        return "no held-out example to judge it by"
+    if not ahead > CLEARLY:
+        return f"not clearly better than the base rate on {n_held:,} held-out examples"
+    return ""
+
+
+def overall_quality(
+    rows: tuple[LabelQuality, ...], truth: Truth, raw: Floats, logits: Floats
+) -> dict[str, Any]:
+    """Means over labels; F1 also weighted by support, calibration error over all labels' answers."""
+    judged = [row for row in rows if row.f1 is not None]
+    weights = [row.held_out for row in judged]
+    return {
+        "f1_macro": _mean([row.f1 for row in judged]),
+        "f1_weighted": _mean([row.f1 for row in judged], weights),
+        "auroc": _mean([row.auroc for row in judged]),
+        "average_precision": _mean([row.average_precision for row in judged]),
+        **{name: _mean([getattr(row, name) for row in rows]) for name in ("log_loss", "base_log_loss")},
+        "raw_log_loss": _mean([row.raw_log_loss for row in rows]),
+        "calibration_error": calibration_error(truth.ravel(), _sigmoid(logits).ravel()),
+        "raw_calibration_error": calibration_error(truth.ravel(), _sigmoid(raw).ravel()),
+        "untrusted": sum(not row.trusted for row in rows),
+    }
+
+
+def calibration_error(truth: Truth, chances: Floats) -> float:
+    """Expected calibration error: the mean gap between probability and frequency, in bins of probability.
+
+    >>> calibration_error(np.array([True, False, False, False]), np.full(4, 0.45))
+    0.2
+    """
+    if len(truth) == 0:
+        return 0.0
+    bins = np.minimum((chances * BINS).astype(np.int64), BINS - 1)
+    gaps = np.bincount(bins, chances - truth, BINS)
+    return float(np.abs(gaps).sum() / len(truth))
+
+
+def _f1(truth: Truth, predicted: NDArray[np.bool_]) -> float:
+    return float(2 * (truth & predicted).sum() / (truth.sum() + predicted.sum()))
+
+
+def _mean(values: list[Any], weights: list[int] | None = None) -> float | None:
+    """The mean of what is known; None where nothing is."""
+    known = [
+        (value, 1 if weights is None else weights[at]) for at, value in enumerate(values) if value is not None
+    ]
+    total = sum(weight for _, weight in known)
+    return math.fsum(value * weight for value, weight in known) / total if total else None
+
+
+def _sigmoid(logits: Floats) -> Floats:
+    chances: Floats = np.exp(-np.logaddexp(0.0, -logits))
+    return chances

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from eventcargo.models.calibration import (
+    Answers,
+    Calibration,
+    choose_gates,
+    fit_slopes,
+    gated,
+    lead,
+    log_losses,
+)
+
+
+def draw(logits: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Truths drawn by the chances of these logits."""
+    return np.random.default_rng(seed).random(logits.shape) < 1 / (1 + np.exp(-logits))
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_slope_undoes_what_the_logits_were_multiplied_with(factor: float) -> None:
+    honest = np.random.default_rng(1).normal(0, 2, (20_000, 2))
+    slopes = fit_slopes(draw(honest), honest * factor)
+    assert slopes == pytest.approx(1 / factor, rel=0.06)
+
+
+def test_honest_logits_keep_their_slope() -> None:
+    honest = np.random.default_rng(1).normal(0, 2, (20_000, 1))
+    assert fit_slopes(draw(honest), honest) == pytest.approx(1.0, abs=0.06)
+
+
+def test_a_rare_label_takes_the_slope_of_all() -> None:
+    honest = np.random.default_rng(1).normal(0, 2, (5_000, 9))
+    rare = np.full((5_000, 1), -20.0)  # it never happens: by itself it would want the steepest slope
+    logits = np.hstack([honest * 2, rare])
+    slopes = fit_slopes(np.hstack([draw(honest), rare > 0]), logits)
+    assert slopes[-1] == pytest.approx(0.5, rel=0.1)
+
+
+def test_without_any_sequence_nothing_is_changed() -> None:
+    assert fit_slopes(np.zeros((0, 2), bool), np.zeros((0, 2))) == pytest.approx(1.0)
+
+
+def test_log_losses_of_extreme_logits_are_finite() -> None:
+    assert log_losses(np.array([True, False]), np.array([-800.0, 800.0])).tolist() == [800.0, 800.0]
+
+
+def test_a_lead_is_in_standard_errors() -> None:
+    better = np.zeros((100, 1))
+    worse = np.where(np.arange(100) % 2 == 0, 1.0, -0.5)[:, None]  # mean .25, deviation .75
+    assert lead(worse, better) == pytest.approx(0.25 * 10 / 0.75)
+
+
+def test_a_transformer_that_adds_noise_is_left_out() -> None:
+    explicit = np.random.default_rng(1).normal(0, 3, (2_000, 1))
+    noisy = explicit + np.random.default_rng(2).normal(0, 1, explicit.shape)
+    answers = Answers(draw(explicit), explicit, noisy, noisy)
+    assert choose_gates(answers).tolist() == [0.0]
+    assert np.array_equal(gated(answers, choose_gates(answers)), explicit)
+
+
+def test_a_transformer_that_helps_is_let_through() -> None:
+    honest = np.random.default_rng(1).normal(0, 3, (2_000, 1))
+    blunt = honest + np.random.default_rng(2).normal(0, 2, honest.shape)
+    answers = Answers(draw(honest), blunt, honest, honest)
+    assert choose_gates(answers).tolist() == [1.0]
+    assert np.array_equal(gated(answers, choose_gates(answers)), honest)
+
+
+def test_a_gain_within_chance_does_not_open_the_gate() -> None:
+    explicit = np.zeros((100, 1))
+    truth = np.arange(100)[:, None] < 51
+    answers = Answers(truth, explicit, explicit + 0.05, explicit)
+    assert choose_gates(answers).tolist() == [0.0]
+
+
+def test_prefixes_have_slopes_of_their_own() -> None:
+    honest = np.random.default_rng(1).normal(0, 2, (20_000, 1))
+    found = Calibration.fit(Answers(draw(honest), None, honest, honest * 2))
+    assert found.end_slope == pytest.approx(1.0, abs=0.06)
+    assert found.prefix_slope == pytest.approx(0.5, abs=0.04)
+
+
+def test_corrections_are_applied_to_other_sequences() -> None:
+    explicit, whole = np.array([[1.0, 1.0]]), np.array([[3.0, 3.0]])
+    answers = Answers(np.array([[True, True]]), explicit, whole, whole)
+    found = Calibration(np.array([0.0, 1.0]), np.array([2.0, 2.0]), np.array([0.5, 1.0]))
+    assert found.whole(answers).tolist() == [[2.0, 6.0]]
+    assert found.prefix(answers).tolist() == [[1.5, 3.0]]
