@@ -101,12 +101,12 @@ class Batches:
 
     def in_order(self, tokens: int) -> Iterator[NDArray[np.int64]]:
         """Row numbers of batches in the order of the data, each of at most about `tokens` positions."""
-        return _packed(np.arange(len(self.lengths)), self.lengths, tokens)
+        return packed(np.arange(len(self.lengths)), self.lengths, tokens)
 
     def shuffled(self, tokens: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
         """Row numbers of batches of similar lengths, in random order: hardly any padding."""
         noisy = self.lengths * rng.uniform(0.95, 1.05, len(self.lengths))
-        batches = list(_packed(np.argsort(noisy, kind="stable"), self.lengths, tokens))
+        batches = list(packed(np.argsort(noisy, kind="stable"), self.lengths, tokens))
         return (batches[at] for at in rng.permutation(len(batches)))
 
 
@@ -136,8 +136,12 @@ def _since_first(rows: Ragged, times: NDArray[np.float64]) -> NDArray[np.float64
     return gathered - gathered[np.repeat(rows.offsets[:-1], rows.lengths)]
 
 
-def _packed(order: NDArray[np.int64], lengths: NDArray[np.int64], tokens: int) -> Iterator[NDArray[np.int64]]:
-    """Consecutive parts of `order` whose rectangle has at most `tokens` positions, one sequence at least."""
+def packed(order: NDArray[np.int64], lengths: NDArray[np.int64], tokens: int) -> Iterator[NDArray[np.int64]]:
+    """Consecutive parts of `order` whose rectangle has at most `tokens` positions, one sequence at least.
+
+    >>> [part.tolist() for part in packed(np.arange(4), np.array([2, 2, 3, 9]), tokens=6)]
+    [[0, 1], [2], [3]]
+    """
     start, widest = 0, 0
     for at, row in enumerate(order):
         widest = max(widest, int(lengths[row]))

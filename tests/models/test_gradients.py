@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -8,6 +9,9 @@ from eventcargo.models.checkpoint import load_optimizer, optimizer_tensors
 from eventcargo.models.gradients import RowAdamW, clip_gradients
 
 LOOKUPS = torch.tensor([[1, 1, 4], [4, 2, 2], [5, 1, 0]])  # step 3 does not reach rows 2 and 4
+
+SETTINGS: dict[str, Any] = {"lr": 0.1, "weight_decay": 0.1, "eps": 1.0}
+"""With a small eps, AdamW would not see the size of a gradient."""
 
 
 def table(sparse: bool) -> nn.Embedding:
@@ -20,7 +24,7 @@ def loss(rows: nn.Embedding, ids: Tensor) -> Tensor:
 
 
 def optimizer_of(rows: nn.Embedding, fused: bool = True) -> RowAdamW:
-    return RowAdamW([{"params": [rows.weight], "weight_decay": 0.1}], lr=0.1, fused=fused)
+    return RowAdamW([{"params": [rows.weight]}], **SETTINGS, fused=fused)
 
 
 def taught(rows: nn.Embedding, optimizer: torch.optim.Optimizer, lookups: Iterator[Tensor]) -> Tensor:
@@ -65,7 +69,7 @@ def test_small_gradients_are_left_as_they_are() -> None:
 @pytest.mark.parametrize("fused", [True, False])
 def test_sparse_gradients_teach_what_dense_ones_teach(fused: bool) -> None:
     sparse, dense = table(sparse=True), table(sparse=False)
-    plain = torch.optim.AdamW([dense.weight], lr=0.1, weight_decay=0.1, fused=fused)
+    plain = torch.optim.AdamW([dense.weight], **SETTINGS, fused=fused)
     learnt = taught(sparse, optimizer_of(sparse, fused), iter(LOOKUPS))
     assert torch.allclose(learnt, taught(dense, plain, iter(LOOKUPS)), atol=1e-6)
 

@@ -12,12 +12,13 @@ from eventcargo.models.losses import (
     Sampler,
     draw_targets,
     event_loss,
+    hide,
     joint_loss,
     label_loss,
     part_of,
 )
 from eventcargo.models.transformer import Transformer, TransformerConfig
-from eventcargo.vocabulary import BOS, PAD
+from eventcargo.vocabulary import BOS, EOS, PAD, UNK
 
 NAMES = tuple(f"e{i}" for i in range(40))
 NOTHING = np.zeros(0, np.int64)
@@ -105,15 +106,18 @@ def test_pos_weight_multiplies_the_loss_of_present_labels_only() -> None:
     assert weighted.item() == pytest.approx(4 * np.log(2))
 
 
-def test_the_sampled_softmax_is_the_full_one_on_average(model: Transformer) -> None:
+@pytest.mark.parametrize("tied", [True, False])
+def test_the_sampled_softmax_is_the_full_one_on_average(tied: bool) -> None:
+    model = Transformer(TransformerConfig(width=16, layers=1, heads=2, tied=tied), Vocabulary(NAMES), ["odd"])
     states = torch.randn(200, 16, generator=torch.Generator().manual_seed(0))
     targets = torch.arange(200) % 40 + 4
     rates = np.arange(1.0, 45.0)
     sampler, rng = Sampler(rates / rates.sum(), 2000), np.random.default_rng(0)
     with torch.no_grad():
-        full = event_loss(model, states, targets, None, NOTHING).mean()
-        drawn = [event_loss(model, states, targets, sampler, sampler.draw(rng)).mean() for _ in range(5)]
-    assert torch.stack(drawn).mean().item() == pytest.approx(full.item(), abs=0.02)
+        full = event_loss(model, states, targets, None, NOTHING)
+        drawn = [event_loss(model, states, targets, sampler, sampler.draw(rng)) for _ in range(5)]
+    assert torch.stack(drawn).mean().item() == pytest.approx(full.mean().item(), abs=0.02)
+    assert torch.allclose(torch.stack(drawn).mean(0), full, atol=0.1)
 
 
 def test_pad_and_bos_are_never_drawn() -> None:
@@ -136,3 +140,39 @@ def test_the_loss_at_the_beginning_is_that_of_the_rates(batch: Batch, model: Tra
     config = LossConfig(event_weight=0.0)
     targets = draw_targets(batch, config, np.random.default_rng(0))
     assert joint_loss(model, batch, targets, config, None, NOTHING).item() == pytest.approx(np.log(2))
+
+
+def hidden_in(share: float, seed: int = 0) -> tuple[Batch, Batch]:
+    ids = np.tile([BOS, 4, 5, 4, 6, EOS, PAD], (400, 1))
+    times, lengths = np.zeros(ids.shape, np.float32), np.full(400, 6)
+    batch = Batch(ids, times, lengths, np.zeros((400, 0), np.float32))
+    return batch, hide(batch, share, np.random.default_rng(seed))
+
+
+def test_all_occurrences_of_an_event_type_are_hidden_together() -> None:
+    _, found = hidden_in(0.5)
+    assert np.array_equal(found.ids[:, 1] == UNK, found.ids[:, 3] == UNK)
+
+
+def test_a_share_of_event_types_is_hidden_in_every_other_sequence() -> None:
+    _, found = hidden_in(0.5)
+    changed = (found.ids == UNK).any(axis=1)
+    assert 0.35 < changed.mean() < 0.55  # seven eighths of one half
+    assert 0.4 < (found.ids[changed][:, [1, 2, 4]] == UNK).mean() < 0.7
+
+
+def test_only_events_are_hidden() -> None:
+    batch, found = hidden_in(1.0)
+    assert np.array_equal(found.ids[:, [0, 5, 6]], batch.ids[:, [0, 5, 6]])
+
+
+def test_nothing_is_hidden_where_no_share_is_asked_for() -> None:
+    batch, found = hidden_in(0.0)
+    assert np.array_equal(found.ids, batch.ids)
+
+
+def test_hidden_events_are_still_to_be_predicted() -> None:
+    batch, found = hidden_in(1.0)
+    targets = draw_targets(batch, LossConfig(), np.random.default_rng(0))
+    assert (found.ids == UNK).any()
+    assert not (targets.following == UNK).any()

@@ -5,7 +5,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from eventcargo import DataError, EventDataset, EventSequence
+from eventcargo import DataError, EventDataset
 from eventcargo.batches import Batch, Batches
 from eventcargo.models import label_probabilities
 from eventcargo.models.oracle import LOGIT_LIMIT, Oracle
@@ -34,8 +34,9 @@ def _batch(*rows: Sequence[int]) -> Batch:
     return Batch(ids, np.zeros(ids.shape, np.float32), lengths, np.zeros((len(rows), 0), np.float32))
 
 
-def _sequence(*events: int) -> list[int]:
-    return [BOS, *(event + FIRST for event in events), EOS]
+def _sequence(*events: int | None) -> list[int]:
+    """Ids of a whole sequence; None stands for a hidden event."""
+    return [BOS, *(UNK if event is None else event + FIRST for event in events), EOS]
 
 
 def _next(model: Oracle, batch: Batch, where: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
@@ -203,7 +204,35 @@ def test_a_position_of_padding_is_refused(process: ExactProcess) -> None:
         _next(Oracle(process), batch, np.ones_like(batch.mask))
 
 
-def test_an_event_type_of_other_data_is_refused(process: ExactProcess) -> None:
-    data = EventDataset.from_sequences([EventSequence("s", ("E00001", "brake"), (0.0, 1.0), ())])
+def test_an_event_type_of_other_data_is_refused_before_the_end(process: ExactProcess) -> None:
+    batch = _batch(_sequence(1, None, 2))
     with pytest.raises(DataError, match=r"\[UNK\] at position 2"):
-        label_probabilities(Oracle(process), data)
+        _labels(Oracle(process), batch)
+    with pytest.raises(DataError, match=r"\[UNK\] at position 2"):
+        _next(Oracle(process), batch, batch.mask)
+
+
+@pytest.mark.parametrize(
+    ("label", "events", "hidden"),
+    [
+        (0, (0, 1), (0, None)),  # AND
+        (1, (2,), (None,)),  # OR
+        (3, (6, 7), (None, 7)),  # before
+        (4, (8, 9), (8, None)),  # right after
+        (5, (0, 0), (0, None)),  # at least twice
+    ],
+)
+def test_a_hidden_event_stands_in_no_rule(
+    process: ExactProcess, label: int, events: tuple[int, ...], hidden: tuple[int | None, ...]
+) -> None:
+    batch = _batch(_sequence(*events), _sequence(*hidden))
+    found = Oracle(process).densities(batch, labels_at=batch.at_end).labels
+    assert found is not None
+    assert found.sigmoid()[:, label].tolist() == pytest.approx([0.98, 0.02])
+
+
+def test_a_hidden_event_keeps_its_neighbours_apart(process: ExactProcess) -> None:
+    batch = _batch(_sequence(8, None, 9))
+    found = Oracle(process).densities(batch, labels_at=batch.at_end).labels
+    assert found is not None
+    assert found.sigmoid()[0, 4].item() == pytest.approx(0.02)

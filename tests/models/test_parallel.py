@@ -26,7 +26,7 @@ print(json.dumps(found))
 
 def history() -> list[dict[str, float]]:
     data = simulate("chain", sequences=60, seed=100).data
-    config = TrainConfig(steps=8, tokens=512, checks=4, sampled=8)
+    config = TrainConfig(steps=8, tokens=64, checks=4, sampled=8)  # batches of one to three sequences
     training = Training(data, config, TransformerConfig(width=16, layers=1, heads=2))
     training.run()
     return training.state.history

@@ -173,7 +173,9 @@ def test_resume_without_a_run_is_refused(chain: EventDataset) -> None:
 
 
 def test_the_best_model_is_kept(chain: EventDataset) -> None:
-    training = Training(chain, replace(QUICK, steps=200, learning_rate=0.05, checks=20, patience=3), SHAPE)
+    training = Training(
+        chain, replace(QUICK, steps=200, learning_rate=0.05, checks=20, patience=3, hidden=0.0), SHAPE
+    )
     model = training.run()
     losses = [check["loss"] for check in training.state.history]
     assert min(losses) < losses[-1]
@@ -182,7 +184,7 @@ def test_the_best_model_is_kept(chain: EventDataset) -> None:
 
 
 def test_a_run_that_gets_worse_stops_early(chain: EventDataset) -> None:
-    config = replace(QUICK, steps=200, learning_rate=0.05, checks=20, patience=3)
+    config = replace(QUICK, steps=200, learning_rate=0.05, checks=20, patience=3, hidden=0.0)
     training = Training(chain, config, SHAPE)
     training.run()
     assert training.state.worse == 3

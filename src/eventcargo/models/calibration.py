@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
 
-GAIN = 2.0
-"""Standard errors by which the Transformer must lower a label's held-out log-loss to be let through."""
+GAIN = 3.0
+"""Standard errors by which the Transformer must lower a label's held-out log-loss to be let through: with
+hundreds of labels fewer would often be chance, and a label that needs the Transformer costs far more later."""
 
 SPREAD = 0.25
 """Standard deviation of the logarithm of a label's slope around that of all labels, before data."""

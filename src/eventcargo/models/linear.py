@@ -86,7 +86,7 @@ class LinearConfig:
                 raise ConfigError(f"{name}={getattr(self, name)} must be 0 or more")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LinearTerm:
     """Weights of selected features; `keys` holds the sorted keys of each family in the order of `weights`.
 
@@ -113,7 +113,7 @@ class LinearTerm:
         if label_columns is not None:
             columns = torch.from_numpy(np.asarray(label_columns)).to(bias.device)
             weights, bias = weights[:, columns], bias[columns]
-        moments = self._moments(batch)
+        moments = self.moments(batch)
         rows, positions = (torch.from_numpy(at).to(bias.device) for at in np.nonzero(labels_at))
         if not (labels_at & ~batch.at_end).any():  # whole sequences need no running sum
             return _summed(moments.rows, moments.keys, len(batch.ids), weights)[rows] + bias
@@ -122,7 +122,7 @@ class LinearTerm:
         running = flat.view(n_rows, width, len(bias)).cumsum(1)  # (B, L, Y)
         return running[rows, positions] + bias
 
-    def _moments(self, batch: Batch) -> Moments:
+    def moments(self, batch: Batch) -> Moments:
         """When the selected features become true; the keys are rows of `weights`."""
         parts, start = [], 0
         for family, keys in self.keys.items():

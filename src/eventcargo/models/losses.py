@@ -6,7 +6,7 @@ sample is lowered by the log of its expected number of draws, so that the sum ov
 the sum over all event types.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from torch import Tensor
 from eventcargo.batches import Batch
 from eventcargo.errors import ConfigError
 from eventcargo.models.transformer import Transformer
-from eventcargo.vocabulary import BOS, PAD
+from eventcargo.vocabulary import BOS, PAD, UNK
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,9 @@ class LossConfig:
     """share of positions before the end at which labels are predicted in a step"""
     end_weight: float = 0.5
     """part of the label loss that is taken at the end, where the whole sequence is known"""
+    hidden: float = 0.05
+    """share of the event types of a sequence that are hidden (unknown) in a step, in every other sequence, so
+    that the model knows what a sequence with a hidden event says"""
     pos_weight: float = 1.0
     """weight of a present label; the odds of all posteriors are multiplied by it, so other values than 1
     trade calibration for recall"""
@@ -42,7 +45,7 @@ class LossConfig:
     examples without labels"""
 
     def __post_init__(self) -> None:
-        for name in ("event_share", "prefix_share", "end_weight"):
+        for name in ("event_share", "prefix_share", "end_weight", "hidden"):
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise ConfigError(f"{name}={value}: use 0 to 1")
@@ -70,11 +73,16 @@ class Targets:
     event_weights: NDArray[np.float32]  # (B, L)
     labels_at: NDArray[np.bool_]  # (B, L)
     label_weights: NDArray[np.float32]  # (B, L)
+    following: NDArray[np.int64]  # (B, L): the ids that come next
 
     def rows(self, which: slice) -> "Targets":
         """The targets of some sequences, with their weights in the whole batch."""
         return Targets(
-            self.events_at[which], self.event_weights[which], self.labels_at[which], self.label_weights[which]
+            self.events_at[which],
+            self.event_weights[which],
+            self.labels_at[which],
+            self.label_weights[which],
+            self.following[which],
         )
 
 
@@ -99,7 +107,23 @@ def draw_targets(
     label_weights = (1 - config.end_weight) * _normed(prefix_at * reached) + config.end_weight * _normed(
         end_at
     )
-    return Targets(events_at, _normed(events_at), prefix_at | end_at, label_weights)
+    following = np.roll(batch.ids, -1, axis=1)
+    return Targets(events_at, _normed(events_at), prefix_at | end_at, label_weights, following)
+
+
+def hide(batch: Batch, share: float, rng: np.random.Generator) -> Batch:
+    """The batch with a share of each sequence's event types unknown, in about every other sequence.
+
+    >>> ids = np.array([[1, 4, 5, 4, 2]])
+    >>> batch = Batch(ids, np.zeros(ids.shape, np.float32), np.array([5]), np.zeros((1, 0), np.float32))
+    >>> hide(batch, 0.5, np.random.default_rng(1)).ids.tolist()
+    [[1, 3, 5, 3, 2]]
+    """
+    rows = np.arange(len(batch.ids))[:, None] * (int(batch.ids.max(initial=0)) + 1)
+    kinds, which = np.unique(rows + batch.ids, return_inverse=True)  # the event types of every sequence
+    chosen = (rng.random(len(kinds)) < share)[which].reshape(batch.ids.shape)
+    chosen &= (rng.random(len(batch.ids)) < 0.5)[:, None] & (batch.ids > UNK)
+    return replace(batch, ids=np.where(chosen, UNK, batch.ids))
 
 
 def _normed(weights: NDArray[np.generic]) -> NDArray[np.float32]:
@@ -162,7 +186,7 @@ def joint_loss(
     total = x.new_zeros((), dtype=torch.float32)
     if targets.events_at.any():
         at = torch.as_tensor(targets.events_at, device=x.device)
-        following = torch.as_tensor(np.roll(batch.ids, -1, axis=1)[targets.events_at], device=x.device)
+        following = torch.as_tensor(targets.following[targets.events_at], device=x.device)
         losses = event_loss(model, x[at], following, sampler, drawn)
         total = total + config.event_weight * (losses @ _weights(targets.event_weights, targets.events_at, x))
     if needs_labels:

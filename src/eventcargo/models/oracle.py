@@ -16,7 +16,7 @@ from eventcargo.errors import DataError
 from eventcargo.models.density import IMPOSSIBLE, Densities
 from eventcargo.simulate.exact import ExactProcess
 from eventcargo.simulate.simulated import event_names, label_names
-from eventcargo.vocabulary import BOS, EOS, SPECIAL, Vocabulary
+from eventcargo.vocabulary import BOS, EOS, SPECIAL, UNK, Vocabulary
 
 LOGIT_LIMIT = 30.0
 """Largest label logit. A process without label noise is certain of its labels; sigmoid(30) is 1 in float32
@@ -28,8 +28,9 @@ class Oracle:
 
     At a position i before EOS, labels are given that it is not known how the sequence goes on; at EOS, given
     the whole sequence. P(label | whole sequence) is answered for sequences shorter than the process makes,
-    too: a label is its rule plus noise, whatever the length, and tests that delete events ask for this. What
-    the process has no answer for is refused: other event types, and more events than its longest sequence.
+    too: a label is its rule plus noise, whatever the length. At EOS an event may also be hidden (UNK): it
+    then stands in no rule, which is what tests that hide events ask for. What the process has no answer for
+    is refused: other event types, and more events than its longest sequence.
     Once EOS has come, the next id is EOS with certainty.
 
     >>> from eventcargo.models import label_probabilities
@@ -78,25 +79,31 @@ class Oracle:
 
     def _label_logits(self, batch: Batch, where: NDArray[np.bool_]) -> NDArray[np.float64]:
         found = [np.zeros((0, len(self.label_names)))]
-        for positions, events in self._asked(batch, where):
+        for positions, events in self._asked(batch, where, may_hide=True):
             at_end = self.process.labels_complete(events)[None]
+            if len(positions) == 1 and positions[0] == len(events) + 1:
+                found.append(at_end)
+                continue
             found.append(np.concatenate([self.process.label_posteriors(events), at_end])[positions])
         chances = np.concatenate(found)
         with np.errstate(divide="ignore"):
             return np.clip(np.log(chances) - np.log1p(-chances), -LOGIT_LIMIT, LOGIT_LIMIT)
 
     def _asked(
-        self, batch: Batch, where: NDArray[np.bool_]
+        self, batch: Batch, where: NDArray[np.bool_], may_hide: bool = False
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """For each row, the positions asked for and the events up to the last of them, as numbers."""
         for row in np.flatnonzero(where.any(axis=1)):
             positions = np.flatnonzero(where[row])
-            yield positions, self._events(int(row), batch.ids[row, : positions[-1] + 1])
+            end = may_hide and len(positions) == 1 and batch.ids[row, positions[0]] == EOS
+            yield positions, self._events(int(row), batch.ids[row, : positions[-1] + 1], end)
 
-    def _events(self, row: int, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Numbers of the events after BOS; EOS may be the last id and is left out."""
+    def _events(self, row: int, ids: NDArray[np.int64], may_hide: bool) -> NDArray[np.int64]:
+        """Numbers of the events after BOS; EOS may be the last id and is left out, UNK is one more."""
         inside = ids[1:-1] if len(ids) > 1 and ids[-1] == EOS else ids[1:]
-        wrong = 1 + np.flatnonzero((inside < len(SPECIAL)) | (inside >= len(self.vocabulary)))
+        if may_hide:
+            inside = np.where(inside == UNK, len(self.vocabulary), inside)
+        wrong = 1 + np.flatnonzero((inside < len(SPECIAL)) | (inside >= len(self.vocabulary) + may_hide))
         if ids[0] != BOS or len(wrong):
             at = 0 if ids[0] != BOS else int(wrong[0])
             raise DataError(

@@ -29,7 +29,7 @@ from eventcargo.models.checkpoint import load_optimizer, optimizer_tensors, take
 from eventcargo.models.gradients import clip_gradients
 from eventcargo.models.holdout import Held, HoldOut, set_aside
 from eventcargo.models.interrupt import Interrupted, Listener
-from eventcargo.models.losses import Sampler, draw_targets, joint_loss, part_of
+from eventcargo.models.losses import Sampler, draw_targets, hide, joint_loss, part_of
 from eventcargo.models.parallel import Team
 from eventcargo.models.progress import Progress, State
 from eventcargo.models.quality import Quality
@@ -208,6 +208,7 @@ class Training:
         events = not (begun and self._config.freeze)
         targets = draw_targets(batch, self._config, rng, events=events, labels=begun)
         drawn = self._sampler.draw(rng) if self._sampler else np.zeros(0, np.int64)
+        batch = hide(batch, self._config.hidden, rng)
         self._optimizer.zero_grad(set_to_none=True)
         total = torch.zeros((), device=self.model.device)
         n_parts = self._config.accumulate * self._team.size

@@ -17,10 +17,11 @@ from eventcargo.simulate.rules import Rule
 class Automaton:
     """State 0 is the start; `steps[state, event]` is the next state; `accepting[state]` at the end decides.
 
-    `signs` and `text` are the truth on the rule: the sign of each event type, and the rule in words.
+    The last column of `steps` is for an event of a type that no rule knows, so that hiding one can be asked
+    about. `signs` and `text` are the truth on the rule: the sign of each event type, and the rule in words.
     """
 
-    steps: NDArray[np.int64]  # (states, event types)
+    steps: NDArray[np.int64]  # (states, event types + 1)
     accepting: NDArray[np.bool_]  # (states,)
     signs: Mapping[int, int]
     text: str
@@ -47,7 +48,7 @@ def boolean(rule: Rule, names: list[str]) -> Automaton:
     """
     literals = sorted(rule.signs)
     n_states = 2 ** len(literals)
-    steps = np.tile(np.arange(n_states)[:, None], (1, len(names)))
+    steps = _staying(n_states, len(names))
     for bit, event in enumerate(literals):
         steps[:, event] |= 1 << bit
     seen = [{event for bit, event in enumerate(literals) if state >> bit & 1} for state in range(n_states)]
@@ -78,7 +79,7 @@ def right_after(a: int, b: int, names: list[str]) -> Automaton:
     False
     """
     waiting, after_a, holds = range(3)
-    steps = np.full((3, len(names)), waiting)
+    steps = np.full((3, len(names) + 1), waiting)
     steps[[waiting, after_a], a], steps[after_a, b], steps[holds] = after_a, holds, holds
     return Automaton(steps, np.arange(3) == holds, {a: 0, b: 0}, f"{names[b]} right after {names[a]}")
 
@@ -96,4 +97,4 @@ def at_least(a: int, times: int, names: list[str]) -> Automaton:
 
 def _staying(n_states: int, n_types: int) -> NDArray[np.int64]:
     """Steps of an automaton that never leaves its state."""
-    return np.tile(np.arange(n_states)[:, None], (1, n_types))
+    return np.tile(np.arange(n_states)[:, None], (1, n_types + 1))

@@ -103,8 +103,8 @@ class ExactProcess:
         return self.label_posteriors(ids)[-1]
 
     def labels_complete(self, ids: Ids) -> NDArray[np.float64]:
-        """P(label | whole sequence): (labels,)."""
-        checked = self._checked(ids)
+        """P(label | whole sequence): (labels,); an event of type `event_types` is hidden and of no rule."""
+        checked = self._checked(ids, hidden=1)
         return self._noisy(np.array([rule.accepts(checked) for rule in self.rules], np.float64))
 
     def next_event_probabilities(self, ids: Ids) -> NDArray[np.float64]:
@@ -139,7 +139,8 @@ class ExactProcess:
         values = np.zeros((self.config.length_max + 1, n_types + 1, n_states))
         values[-1] = rule.accepting
         for length in range(self.config.length_max - 1, -1, -1):
-            after = values[length + 1][np.arange(n_types)[:, None], rule.steps.T]  # (event types, states)
+            known = rule.steps[:, :n_types].T
+            after = values[length + 1][np.arange(n_types)[:, None], known]  # (event types, states)
             end = self.end_chance(length)
             values[length] = end * rule.accepting + (1 - end) * (chances @ after)
         return values
@@ -148,11 +149,11 @@ class ExactProcess:
         """Chance of a label from the chance of its rule."""
         return chance * (1 - 2 * self.config.label_noise) + self.config.label_noise
 
-    def _checked(self, ids: Ids) -> NDArray[np.int64]:
+    def _checked(self, ids: Ids, hidden: int = 0) -> NDArray[np.int64]:
         checked = np.asarray(ids, np.int64).reshape(-1)
         if len(checked) > self.config.length_max:
             raise DataError(f"{len(checked)} events; this process makes at most {self.config.length_max}")
-        wrong = checked[(checked < 0) | (checked >= len(self.first))]
+        wrong = checked[(checked < 0) | (checked >= len(self.first) + hidden)]
         if len(wrong):
             raise DataError(f"event type {wrong[0]}: this process knows 0 to {len(self.first) - 1}")
         return checked

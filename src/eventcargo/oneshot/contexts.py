@@ -1,0 +1,197 @@
+"""Contexts: the first events of a sequence, redrawn from Tf_x; each redrawn context is a particle.
+
+A model, a batch and one seed for each sequence go in; ids come out. The event at position i is drawn from
+P(. | ids before i); the times stay as observed. The paper draws position by position given the observed
+prefix, so that one pass gives all proposals; in the order `ancestral` each draw is given what was drawn
+before it, which costs a pass for each position, over all particles.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from eventcargo.batches import Batch
+from eventcargo.errors import ConfigError
+from eventcargo.models.density import IMPOSSIBLE, DensityModel
+from eventcargo.vocabulary import BOS, EOS, PAD
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+PROPOSED_AT_ONCE = 128
+"""Positions whose next events are computed at once: so many rows of logits over the whole vocabulary."""
+
+
+@dataclass(frozen=True)
+class ContextConfig:
+    """What is redrawn, and from what."""
+
+    context: int = 15
+    """events at the start that are redrawn; those after them are scored"""
+    top_k: int = 35
+    """draw from so many most probable event types; 0: from all"""
+    top_p: float = 0.8
+    """draw from the most probable event types that hold this share of the probability; 1: from all"""
+    nucleus: Literal["reaching", "within"] = "reaching"
+    """reaching: the event type that crosses top_p is kept; within: it is dropped, as the paper does"""
+    temperature: float = 1.0
+    """above 1 draws more evenly, below 1 less"""
+    draws: Literal["stratified", "independent"] = "stratified"
+    """stratified: the particles share out each position's probability evenly; independent: as the paper"""
+    order: Literal["observed", "ancestral"] = "observed"
+    """observed: each draw is given the observed prefix; ancestral: given what was drawn before it"""
+
+    def __post_init__(self) -> None:
+        for name in ("context", "top_k"):
+            _check(self, name, getattr(self, name) >= 0, "use 0 or more")
+        _check(self, "top_p", 0 < self.top_p <= 1, "use a share above 0 and up to 1")
+        _check(self, "temperature", 0 < self.temperature < np.inf, "use a number above 0")
+        _check(self, "nucleus", self.nucleus in ("reaching", "within"), "use reaching or within")
+        _check(self, "draws", self.draws in ("stratified", "independent"), "use stratified or independent")
+        _check(self, "order", self.order in ("observed", "ancestral"), "use observed or ancestral")
+
+
+def _check(config: ContextConfig, name: str, good: bool, allowed: str) -> None:
+    if not good:
+        raise ConfigError(f"{name}={getattr(config, name)!r}: {allowed}")
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """For each position the ids that may be drawn, in the order of ids, and their cumulative chances.
+
+    In the order of ids, not of chances: two chances that differ by rounding alone then cannot change places,
+    and with them the draws, from one machine to another.
+    """
+
+    ids: Ids  # (positions, k)
+    cumulative: Floats  # (positions, k), the last is 1
+
+    def draw(self, uniforms: Floats) -> Ids:
+        """An id for each number in [0, 1): (positions, n), by inversion."""
+        passed = (self.cumulative[:, None, :] <= uniforms[:, :, None]).sum(axis=2)  # (positions, n)
+        return np.take_along_axis(self.ids, passed, axis=1)
+
+
+def propose(logits: Tensor, config: ContextConfig) -> Proposals:
+    """What may be drawn from next-event logits (positions, vocabulary).
+
+    Temperature first, then PAD, BOS and EOS are ruled out and the rest is normalised, then the `top_k` most
+    probable remain, and of these the nucleus: as many as it takes to hold `top_p` of the probability (of all
+    events, not of the top k), or those that together hold no more with `within`; always at least one.
+
+    >>> logits = torch.tensor([[0.0, 0.0, 0.0, 0.0, 0.5, 0.3, 0.2]]).log()
+    >>> propose(logits, ContextConfig(top_k=2, top_p=1.0)).cumulative.round(3).tolist()
+    [[0.625, 1.0]]
+    """
+    logits = logits.float() / config.temperature
+    logits[:, [PAD, BOS, EOS]] = IMPOSSIBLE
+    odds = logits.sub_(logits.amax(dim=1, keepdim=True)).exp_()  # (positions, vocabulary)
+    k = min(config.top_k or odds.shape[1], odds.shape[1])
+    top = torch.topk(odds, k, dim=1)
+    chances = (top.values.double() / odds.sum(dim=1, dtype=torch.float64)[:, None]).cpu().numpy()
+    return _in_id_order(top.indices.cpu().numpy(), np.where(_nucleus(chances, config), chances, 0.0))
+
+
+def _nucleus(chances: Floats, config: ContextConfig) -> NDArray[np.bool_]:
+    """Which of the chances, the largest first, are kept: (positions, k)."""
+    if config.top_p == 1:  # rounding must not drop the last ones
+        return np.ones(chances.shape, bool)
+    held = chances.cumsum(axis=1)
+    kept = held - chances < config.top_p if config.nucleus == "reaching" else held <= config.top_p
+    kept[:, 0] = True
+    return kept
+
+
+def _in_id_order(ids: Ids, chances: Floats) -> Proposals:
+    order = ids.argsort(axis=1)
+    ids, chances = np.take_along_axis(ids, order, 1), np.take_along_axis(chances, order, 1)
+    cumulative = chances.cumsum(axis=1)
+    cumulative /= cumulative[:, -1:]
+    return Proposals(ids, cumulative)
+
+
+def uniforms(seed: int, part: int, n: int, context: int, draws: str) -> Floats:
+    """Numbers in [0, 1) for the particles of one sequence: (context, n); `part` numbers its rounds of draws.
+
+    Stratified: at each position one random offset and then steps of 1 / n, dealt to the particles in random
+    order (a Latin hypercube). Means over particles keep their expectation, and their variance is never above
+    n / (n - 1) times that of independent draws; what single positions contribute cancels out.
+
+    >>> np.sort(uniforms(7, 0, 4, 1, "stratified") * 4 // 1).tolist()
+    [[0.0, 1.0, 2.0, 3.0]]
+    """
+    rng = np.random.default_rng([seed % 2**64, part])
+    if draws == "independent":
+        return rng.random((context, n))
+    steps = rng.permuted(np.tile(np.arange(n), (context, 1)), axis=1)
+    return np.minimum((steps + rng.random((context, 1))) / n, np.nextafter(1.0, 0.0))
+
+
+def repeat(batch: Batch, rows: Ids, width: int | None = None) -> Batch:
+    """Rows of a batch, each as often as it is named, in its first `width` positions; labels are left out."""
+    return Batch(
+        batch.ids[rows, :width],
+        batch.times[rows, :width],
+        np.minimum(batch.lengths[rows], width or batch.ids.shape[1]),
+        np.zeros((len(rows), 0), np.float32),
+        batch.values[rows, :width],
+    )
+
+
+class Contexts:
+    """Draws contexts for chosen sequences of a batch, each of which has `context` events at least.
+
+    >>> from eventcargo.batches import Batches
+    >>> from eventcargo.models.oracle import Oracle
+    >>> from eventcargo.simulate.exact import ExactConfig, ExactProcess
+    >>> process = ExactProcess.from_config(ExactConfig(), seed=1)
+    >>> model = Oracle(process)
+    >>> data = process.sample(3, seed=1).data
+    >>> batch = Batches(data, model.vocabulary, model.max_length).take(np.arange(3))
+    >>> contexts = Contexts(model, batch, np.array([0, 2]), np.array([5, 6, 7]), ContextConfig(context=2))
+    >>> contexts.draw(2, 8, part=0).shape
+    (8, 2)
+    """
+
+    def __init__(
+        self, model: DensityModel, batch: Batch, rows: Ids, seeds: Ids, config: ContextConfig
+    ) -> None:
+        self._model, self._batch, self._seeds, self._config = model, batch, seeds, config
+        self._proposals = self._given_observed(rows) if config.order == "observed" else {}
+
+    def draw(self, row: int, n: int, part: int) -> Ids:
+        """Ids at positions 1 to `context` of `n` particles of a sequence: (n, context)."""
+        config = self._config
+        at = uniforms(int(self._seeds[row]), part, n, config.context, config.draws)
+        if config.order == "ancestral":
+            return self._ancestral(row, at)
+        return self._proposals[row].draw(at).T
+
+    def _given_observed(self, rows: Ids) -> dict[int, Proposals]:
+        """Proposals of every sequence by its row; a pass over positions 0 to context - 1 gives them."""
+        context, found = self._config.context, {}
+        for part in np.array_split(rows, max(len(rows) * context // PROPOSED_AT_ONCE, 1)):
+            first = repeat(self._batch, part, context)
+            logits = self._next_events(first, np.ones(first.ids.shape, bool))
+            for at, row in enumerate(part.tolist()):
+                found[row] = propose(logits[at * context : (at + 1) * context], self._config)
+        return found
+
+    def _ancestral(self, row: int, at: Floats) -> Ids:
+        """Position by position, given the particles as drawn so far."""
+        drawn = repeat(self._batch, np.full(at.shape[1], row))
+        for position in range(1, len(at) + 1):
+            prefix = repeat(drawn, np.arange(at.shape[1]), position)
+            logits = self._next_events(prefix, np.arange(position) == prefix.lengths[:, None] - 1)
+            drawn.ids[:, position] = propose(logits, self._config).draw(at[position - 1][:, None])[:, 0]
+        return drawn.ids[:, 1 : len(at) + 1]
+
+    def _next_events(self, batch: Batch, where: NDArray[np.bool_]) -> Tensor:
+        logits = self._model.densities(batch, events_at=where).events
+        assert logits is not None
+        return logits

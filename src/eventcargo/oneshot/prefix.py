@@ -1,0 +1,249 @@
+"""The paper's test: how much an event tells about a label, given the events before it.
+
+The strength of the event at position i is the mean over particles of KL(P(label | ids..i) || P(label |
+ids..i-1)) (eq:cmi_approx). A particle is the sequence with its first `context` events, positions 1 to
+`context`, redrawn; the events after them, positions `context` + 1 to the last, are observed and scored. BOS
+and EOS are no events: they are neither redrawn nor scored. The paper's listing scores the same positions, but
+counts BOS among its `context` positions, so that its last context event stays as observed.
+
+The past alone is conditioned on: what merely precedes a cause is found as well, and of events that act
+together only the last (see `oneshot.total`).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import stdtr
+
+from eventcargo.batches import Batch
+from eventcargo.errors import ConfigError
+from eventcargo.models.density import DensityModel
+from eventcargo.oneshot.contexts import ContextConfig, Contexts, repeat
+from eventcargo.oneshot.cuts import Cut, RelativeCut
+from eventcargo.oneshot.information import bernoulli_kl, probability_change
+from eventcargo.oneshot.scores import Scores
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+DRAWS_AT_ONCE = 1 << 24
+"""Strengths of single particles held in memory at once."""
+
+
+@dataclass(frozen=True)
+class PrefixConfig(ContextConfig):
+    """Settings of the test on prefixes."""
+
+    particles: int = 32
+    """redrawn contexts of a sequence, at most; 0: the observed sequence alone"""
+    first_round: int = 4
+    """particles drawn before a sequence is first looked at; then their number doubles"""
+    error: float = 0.3
+    """drawing stops when so many wrong decisions are to be expected in a sequence; 0: all are drawn"""
+    tokens: int = 8_192
+    """positions of a forward pass"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in (("particles", 0), ("first_round", 2), ("tokens", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name}={getattr(self, name)}: use {least} or more")
+        if not 0 <= self.error < np.inf:
+            raise ConfigError(f"error={self.error}: use a number of wrong decisions, 0 or more")
+        if self.particles and not self.context:
+            raise ConfigError(
+                f"context=0 leaves nothing to redraw for particles={self.particles}; use particles=0"
+            )
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """Particles drawn in each round.
+
+        >>> PrefixConfig(particles=68, first_round=8).rounds
+        (8, 8, 16, 32, 4)
+        """
+        if not self.error or self.first_round >= self.particles:
+            return (self.particles,)
+        totals = [self.first_round]
+        while totals[-1] < self.particles:
+            totals.append(min(2 * totals[-1], self.particles))
+        return tuple(np.diff(totals, prepend=0).tolist())
+
+
+PAPER = PrefixConfig(
+    context=15, particles=68, top_k=35, top_p=0.8, nucleus="within", draws="independent", error=0.0
+)
+"""The paper's settings; `cuts.PAPER_CUT` is its cut."""
+
+
+class PrefixTest:
+    """The paper's test, for any model.
+
+    With `error`, no more particles are drawn for a sequence once its decisions by `cut` are settled. The
+    chance that more particles would turn a decision round is that of Student's t for the distance of strength
+    and threshold, in standard errors of independent draws; stratified ones vary less, so that fewer are wrong
+    than stated. The sum of these chances over all pairs of the sequence is the number of wrong decisions to
+    be expected, and drawing stops when it is at most `error`; so no single pair has a larger chance.
+
+    >>> from eventcargo.batches import Batches
+    >>> from eventcargo.models.oracle import Oracle
+    >>> from eventcargo.simulate.exact import ExactConfig, ExactProcess
+    >>> process = ExactProcess.from_config(ExactConfig(length_min=4), seed=1)
+    >>> model = Oracle(process)
+    >>> data = process.sample(1, seed=1).data
+    >>> batch = Batches(data, model.vocabulary, model.max_length).take(np.array([0]))
+    >>> test = PrefixTest(PrefixConfig(context=2, particles=16))
+    >>> scores = test.score(model, batch, np.ones((1, 6), bool), seeds=np.array([3]))
+    >>> scores.positions[:2].tolist()
+    [3, 4]
+    """
+
+    name = "prefix"
+
+    def __init__(self, config: PrefixConfig | None = None, cut: Cut | None = None) -> None:
+        self.config, self.cut = config or PrefixConfig(), cut or RelativeCut()
+
+    def scored(self, batch: Batch) -> NDArray[np.bool_]:
+        """The positions that are scored: events after the context, (B, L)."""
+        at = np.arange(batch.ids.shape[1])
+        return (at > self.config.context) & (at < batch.lengths[:, None] - 1)
+
+    @torch.inference_mode()
+    def score(
+        self, model: DensityModel, batch: Batch, wanted: NDArray[np.bool_], seeds: NDArray[np.int64]
+    ) -> Scores:
+        """Scores of every scored event for the wanted labels; see `OneshotTest`."""
+        n_scored = self.scored(batch).sum(axis=1)
+        rows = np.flatnonzero((n_scored > 0) & wanted.any(axis=1))
+        draws = np.cumsum((n_scored * wanted.sum(axis=1))[rows] * max(self.config.particles, 1))
+        tallies: list[Tally] = []
+        for part in np.split(rows, np.flatnonzero(np.diff(draws // DRAWS_AT_ONCE)) + 1) if len(rows) else ():
+            found = [
+                Tally(row, np.flatnonzero(wanted[row]), int(batch.lengths[row])) for row in part.tolist()
+            ]
+            self._fill(found, model, batch, seeds)
+            tallies += found
+        return _joined(tallies, self.config)
+
+    def _fill(self, tallies: Sequence["Tally"], model: DensityModel, batch: Batch, seeds: Ids) -> None:
+        """Draw round by round until every sequence is settled."""
+        passes = _Passes(model, batch, self.config)
+        active = sorted(tallies, key=lambda tally: tally.length)
+        if not self.config.particles:
+            passes.run(active, None)
+            return
+        rows = np.array([tally.row for tally in tallies], np.int64)
+        contexts = Contexts(model, batch, rows, seeds, self.config)
+        for part, n in enumerate(self.config.rounds):
+            drawn = [contexts.draw(tally.row, n, part) for tally in active]
+            passes.run(active, np.array(drawn).reshape(len(active), n, self.config.context))
+            active = [tally for tally in active if not self._settled(tally)]
+
+    def _settled(self, tally: "Tally") -> bool:
+        """Whether more particles would hardly change a decision."""
+        if len(self.config.rounds) == 1:
+            return False
+        margins = self.cut.margins(np.concatenate(tally.draws))  # (particles, positions, labels)
+        off, sd = np.abs(margins.mean(axis=0)), margins.std(axis=0, ddof=1)
+        t = np.divide(off * tally.n**0.5, sd, out=np.full(off.shape, np.inf), where=sd > 0)
+        return bool(stdtr(tally.n - 1, -t).sum() <= self.config.error)
+
+
+class Tally:
+    """What the particles of one sequence have said so far, for its wanted labels."""
+
+    def __init__(self, row: int, labels: Ids, length: int) -> None:
+        self.row, self.labels, self.length = row, labels, length
+        self.n, self.draws = 0, list[Floats]()
+        self.strength = self.effect = self.squares = np.zeros(())
+
+    def add(self, logits: torch.Tensor, keeps: bool) -> None:
+        """Count particles by their label logits (particles, positions, labels), one position ahead."""
+        after, before = logits[:, 1:], logits[:, :-1]
+        strength = bernoulli_kl(after, before).cpu().numpy()
+        effect = probability_change(after, before).cpu().numpy()
+        n, mean = len(effect), effect.mean(axis=0)
+        share = n / (self.n + n)
+        self.squares = (
+            self.squares
+            + ((effect - mean) ** 2).sum(axis=0)
+            + (mean - self.effect) ** 2 * share * self.n  # the two means differ
+        )
+        self.strength = self.strength + (strength.mean(axis=0) - self.strength) * share
+        self.effect = self.effect + (mean - self.effect) * share
+        self.n += n
+        if keeps:
+            self.draws.append(strength)
+
+    @property
+    def spread(self) -> Floats:
+        """Standard deviation of the effect over particles."""
+        return np.sqrt(self.squares / max(self.n - 1, 1))
+
+
+class _Passes:
+    """Forward passes of particles, packed without waste: sequences come by length, passes are of one size."""
+
+    def __init__(self, model: DensityModel, batch: Batch, config: PrefixConfig) -> None:
+        self._model, self._batch, self._config = model, batch, config
+
+    def run(self, tallies: Sequence[Tally], drawn: Ids | None) -> None:
+        """Add to each tally what its contexts (sequences, particles, context), or the observed one, say."""
+        n = 1 if drawn is None else drawn.shape[1]
+        of = np.repeat(np.arange(len(tallies)), n)  # the tally of each row
+        lengths = np.array([tally.length for tally in tallies], np.int64)
+        for start, stop in _packed(lengths[of], self._config.tokens):
+            contexts = None if drawn is None else drawn.reshape(len(of), self._config.context)[start:stop]
+            first, last = of[start], of[stop - 1] + 1
+            counts = np.bincount(of[start:stop] - first, minlength=last - first)
+            self._run(tallies[first:last], counts, contexts)
+
+    def _run(self, tallies: Sequence[Tally], counts: Ids, contexts: Ids | None) -> None:
+        """One pass over so many particles of each of some sequences."""
+        context, keeps = self._config.context, len(self._config.rounds) > 1
+        rows = np.repeat([tally.row for tally in tallies], counts)
+        batch = repeat(self._batch, rows, tallies[-1].length)
+        if contexts is not None:
+            batch.ids[:, 1 : context + 1] = contexts
+        columns = np.unique(np.concatenate([tally.labels for tally in tallies]))
+        at = np.arange(batch.ids.shape[1])
+        where = (at >= context) & (at < batch.lengths[:, None] - 1)
+        logits = self._model.densities(batch, labels_at=where, label_columns=columns).labels
+        assert logits is not None
+        start = 0
+        for tally, n in zip(tallies, counts.tolist(), strict=True):
+            width = tally.length - 1 - context
+            part = logits[start : start + n * width, torch.as_tensor(np.searchsorted(columns, tally.labels))]
+            tally.add(part.view(n, width, len(tally.labels)), keeps)
+            start += n * width
+
+
+def _packed(lengths: Ids, tokens: int) -> Iterator[tuple[int, int]]:
+    """Where passes over rows of ascending lengths start and stop, each of at most `tokens` positions."""
+    start = 0
+    while start < len(lengths):
+        room = lengths[start:] * np.arange(1, len(lengths) - start + 1)
+        stop = start + max(int(np.searchsorted(room, tokens, side="right")), 1)
+        yield start, stop
+        start = stop
+
+
+def _joined(tallies: Sequence[Tally], config: PrefixConfig) -> Scores:
+    """Scores of all sequences, sorted by row, label and position."""
+    positions = [np.arange(config.context + 1, tally.length - 1) for tally in tallies]
+    sizes = [len(tally.labels) * len(at) for tally, at in zip(tallies, positions, strict=True)]
+    used = [tally.n if config.particles else 0 for tally in tallies]
+    whole, real = np.zeros(0, np.int64), np.zeros(0)
+    pairs = list(zip(tallies, positions, strict=True))
+    return Scores(
+        np.repeat([*(tally.row for tally in tallies)], sizes).astype(np.int64),
+        np.concatenate([whole, *(np.repeat(tally.labels, len(at)) for tally, at in pairs)]),
+        np.concatenate([whole, *(np.tile(at, len(tally.labels)) for tally, at in pairs)]),
+        np.concatenate([real, *(tally.strength.T.ravel() for tally in tallies)]),
+        np.concatenate([real, *(tally.effect.T.ravel() for tally in tallies)]),
+        np.concatenate([real, *(tally.spread.T.ravel() for tally in tallies)]),
+        np.repeat(used, sizes).astype(np.int64),
+    )

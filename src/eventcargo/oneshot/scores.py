@@ -1,0 +1,55 @@
+"""Scores: what a test found out about events of sequences and their labels, one row for each such pair.
+
+Flat columns: padding never costs memory, and a test may look at any set of pairs. Positions are those of
+`Batch.ids` everywhere; there are no offsets.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.batches import Batch
+from eventcargo.models.density import DensityModel
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scored pairs of an event and a label, sorted by row, label and position.
+
+    `strength` is in nats and not negative; `effect` is the mean change of the label's probability that the
+    event makes, positive where it promotes the label. Both are means over particles, `spread` is the standard
+    deviation of the effect over them (0 where nothing is drawn).
+    """
+
+    rows: NDArray[np.int64]  # row of the batch
+    labels: NDArray[np.int64]  # column of the model's labels
+    positions: NDArray[np.int64]  # position in Batch.ids
+    strength: NDArray[np.float64]
+    effect: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    particles: NDArray[np.int64]  # draws that were used
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> "Scores":
+        """Some of the pairs."""
+        return Scores(*(getattr(self, field.name)[which] for field in fields(self)))
+
+
+class OneshotTest(Protocol):
+    """A test of events against labels in single sequences."""
+
+    name: str
+
+    def score(
+        self, model: DensityModel, batch: Batch, wanted: NDArray[np.bool_], seeds: NDArray[np.int64]
+    ) -> Scores:
+        """Scores of every pair the test can look at, for the labels wanted in each sequence: (B, labels).
+
+        `seeds` has one number for each sequence, from which its draws follow: what stands beside a sequence
+        in a batch changes nothing.
+        """
+        ...

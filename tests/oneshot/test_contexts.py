@@ -1,0 +1,220 @@
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from eventcargo import ConfigError
+from eventcargo.batches import Batch, Batches
+from eventcargo.models.oracle import Oracle
+from eventcargo.oneshot.contexts import ContextConfig, Contexts, Proposals, propose, repeat, uniforms
+from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.vocabulary import BOS, EOS, SPECIAL
+
+FIRST = len(SPECIAL)
+ALL = ContextConfig(context=3, top_k=0, top_p=1.0, draws="independent")
+MOST_PROBABLE = ContextConfig(context=3, top_k=1)
+
+
+@pytest.fixture(scope="module")
+def process() -> ExactProcess:
+    return ExactProcess.from_config(ExactConfig(length_min=4), seed=100)
+
+
+@pytest.fixture(scope="module")
+def model(process: ExactProcess) -> Oracle:
+    return Oracle(process)
+
+
+@pytest.fixture(scope="module")
+def batch(process: ExactProcess, model: Oracle) -> Batch:
+    return Batches(process.sample(5, seed=101).data, model.vocabulary, model.max_length).take(np.arange(5))
+
+
+def _contexts(model: Oracle, batch: Batch, config: ContextConfig, seed: int = 7) -> Contexts:
+    rows = np.arange(len(batch.ids))
+    return Contexts(model, batch, rows, seed + rows, config)
+
+
+def _propose(*chances: float, **settings: Any) -> dict[int, float]:
+    """Chances of event types, numbered from 0, after the cuts."""
+    logits = torch.tensor([[-1e4] * FIRST + [float(np.log(chance)) for chance in chances]])
+    found = propose(logits, ContextConfig(**settings))
+    shares = np.diff(found.cumulative[0], prepend=0.0)
+    return {
+        int(i) - FIRST: round(float(share), 6)
+        for i, share in zip(found.ids[0], shares, strict=True)
+        if share > 0
+    }
+
+
+def test_top_k_keeps_the_most_probable_and_normalises() -> None:
+    assert _propose(0.1, 0.4, 0.2, 0.3, top_k=2, top_p=1.0) == {1: round(4 / 7, 6), 3: round(3 / 7, 6)}
+
+
+def test_the_nucleus_keeps_the_event_type_that_crosses_the_mass() -> None:
+    assert set(_propose(0.1, 0.4, 0.2, 0.3, top_p=0.8)) == {1, 2, 3}  # 0.4 + 0.3 < 0.8 <= 0.4 + 0.3 + 0.2
+
+
+def test_the_nucleus_within_the_mass_drops_the_event_type_that_crosses_it() -> None:
+    assert set(_propose(0.1, 0.4, 0.2, 0.3, top_p=0.8, nucleus="within")) == {1, 3}
+
+
+def test_a_mass_reached_exactly_needs_no_further_event_type() -> None:
+    assert set(_propose(0.5, 0.25, 0.25, top_p=0.5)) == {0}
+
+
+def test_one_event_type_is_kept_even_if_it_is_larger_than_the_mass() -> None:
+    assert _propose(0.9, 0.1, top_p=0.5, nucleus="within") == {0: 1.0}
+
+
+def test_the_mass_is_of_all_event_types_not_of_the_top_k() -> None:
+    # the top 2 hold 0.7 in all; normalised first, 0.4 / 0.7 and 0.3 / 0.7, the first would reach 0.55 alone
+    assert set(_propose(0.1, 0.4, 0.2, 0.3, top_k=2, top_p=0.55)) == {1, 3}
+
+
+def test_no_cut_keeps_every_event_type() -> None:
+    assert len(_propose(*[0.01] * 90, 0.1, top_k=0, top_p=1.0)) == 91
+
+
+def test_a_higher_temperature_is_more_even() -> None:
+    found = _propose(0.8, 0.2, top_p=1.0, temperature=2.0)
+    assert found[0] == pytest.approx(0.8**0.5 / (0.8**0.5 + 0.2**0.5), abs=1e-6)
+
+
+def test_marks_are_never_proposed_however_probable() -> None:
+    logits = torch.full((1, FIRST + 2), 0.0)
+    logits[0, :3] = 50.0  # PAD, BOS, EOS
+    found = propose(logits, ContextConfig(top_k=0, top_p=1.0))
+    assert found.cumulative[0, :3].tolist() == [0.0, 0.0, 0.0]
+    assert found.draw(np.linspace(0, 0.999, 50)[None]).min() == 3
+
+
+def test_the_models_logits_are_left_as_they_are() -> None:
+    logits = torch.zeros((1, FIRST + 2))
+    propose(logits, ContextConfig())
+    assert (logits == 0).all()
+
+
+def test_draws_invert_the_cumulative_chances() -> None:
+    proposals = Proposals(np.array([[4, 7, 9]]), np.array([[0.25, 0.25, 1.0]]))
+    assert proposals.draw(np.array([[0.0, 0.2499, 0.25, 0.9999]])).tolist() == [[4, 4, 9, 9]]
+
+
+def test_an_event_is_drawn_given_the_events_before_it(
+    process: ExactProcess, model: Oracle, batch: Batch
+) -> None:
+    drawn = _contexts(model, batch, MOST_PROBABLE).draw(0, 4, part=0)
+    observed = batch.ids[0, 1:3] - FIRST
+    expected = [process.first.argmax(), *process.following[observed].argmax(axis=1)]
+    assert (drawn - FIRST == expected).all()
+
+
+def test_ancestral_draws_are_given_what_was_drawn(process: ExactProcess, model: Oracle, batch: Batch) -> None:
+    drawn = _contexts(model, batch, replace(MOST_PROBABLE, order="ancestral")).draw(0, 4, part=0)
+    expected = [int(process.first.argmax())]
+    for _ in range(2):
+        expected.append(int(process.following[expected[-1]].argmax()))
+    assert (drawn - FIRST == expected).all()
+
+
+def test_ancestral_draws_leave_the_batch_as_it_is(model: Oracle, batch: Batch) -> None:
+    before = batch.ids.copy()
+    _contexts(model, batch, replace(ALL, order="ancestral")).draw(0, 4, part=0)
+    assert (batch.ids == before).all()
+
+
+@pytest.mark.parametrize("order", ["observed", "ancestral"])
+@pytest.mark.parametrize("draws", ["stratified", "independent"])
+def test_draws_follow_the_chances(
+    process: ExactProcess, model: Oracle, batch: Batch, order: Any, draws: Any
+) -> None:
+    drawn = _contexts(model, batch, replace(ALL, order=order, draws=draws)).draw(0, 4000, part=0)
+    shares = np.bincount(drawn[:, 0] - FIRST, minlength=len(process.first)) / 4000
+    assert np.abs(shares - process.first).max() < 0.03
+
+
+def test_ends_are_never_drawn(model: Oracle, batch: Batch) -> None:
+    long = replace(ALL, context=4)  # the fifth event may be missing, but the first four are events
+    assert _contexts(model, batch, long).draw(0, 500, part=0).min() >= FIRST
+
+
+def test_stratified_draws_share_out_the_probability_evenly(
+    process: ExactProcess, model: Oracle, batch: Batch
+) -> None:
+    drawn = _contexts(model, batch, replace(ALL, draws="stratified")).draw(0, 50, part=0)
+    counts = np.bincount(drawn[:, 0] - FIRST, minlength=len(process.first))
+    assert np.abs(counts - 50 * process.first).max() < 1 + 1e-6
+
+
+def test_stratified_numbers_have_one_in_each_stratum() -> None:
+    found = uniforms(3, 0, 16, 5, "stratified")
+    assert (np.sort(found * 16 // 1, axis=1) == np.arange(16)).all()
+
+
+def test_stratified_numbers_are_dealt_differently_at_each_position() -> None:
+    found = uniforms(3, 0, 16, 5, "stratified")
+    assert len({tuple(row.argsort()) for row in found}) == 5
+
+
+@pytest.mark.parametrize("draws", ["stratified", "independent"])
+def test_numbers_are_uniform(draws: str) -> None:
+    found = np.stack([uniforms(seed, 0, 2, 4, draws) for seed in range(2000)])
+    assert abs(found.mean() - 0.5) < 0.01
+    assert abs(found.var() - 1 / 12) < 0.005
+
+
+def test_numbers_stay_below_one() -> None:
+    assert max(uniforms(seed, 0, 3, 40, "stratified").max() for seed in range(200)) < 1.0
+
+
+def test_rounds_of_draws_differ() -> None:
+    assert (uniforms(3, 0, 4, 5, "independent") != uniforms(3, 1, 4, 5, "independent")).all()
+
+
+def test_negative_seeds_are_seeds() -> None:
+    assert (uniforms(-3, 0, 4, 5, "independent") != uniforms(3, 0, 4, 5, "independent")).all()
+
+
+@pytest.mark.parametrize("order", ["observed", "ancestral"])
+def test_what_stands_beside_a_sequence_changes_nothing(model: Oracle, batch: Batch, order: Any) -> None:
+    config = replace(ALL, order=order)
+    beside = _contexts(model, batch, config).draw(3, 6, part=1)
+    alone = repeat(batch, np.array([3]))
+    found = Contexts(model, alone, np.array([0]), np.array([7 + 3]), config).draw(0, 6, part=1)
+    assert (found == beside).all()
+
+
+def test_repeated_rows_keep_their_marks_and_values() -> None:
+    ids = np.array([[BOS, 5, 6, EOS], [BOS, 4, EOS, 0]])
+    values = np.arange(8, dtype=np.float32).reshape(2, 4, 1)
+    given = Batch(ids, np.zeros((2, 4), np.float32), np.array([4, 3]), np.zeros((2, 1), np.float32), values)
+    found = repeat(given, np.array([1, 1, 0]), 3)
+    assert found.ids.tolist() == [[BOS, 4, EOS], [BOS, 4, EOS], [BOS, 5, 6]]
+    assert found.values[2, :, 0].tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"context": -1},
+        {"top_k": -1},
+        {"top_p": 0.0},
+        {"top_p": 1.1},
+        {"temperature": 0.0},
+        {"temperature": float("inf")},
+        {"nucleus": "outside"},
+        {"draws": "random"},
+        {"order": "backwards"},
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict[str, Any]) -> None:
+    name, value = next(iter(settings.items()))
+    with pytest.raises(ConfigError, match=f"{name}={value!r}"):
+        ContextConfig(**settings)
+
+
+@pytest.mark.parametrize("settings", [{"context": 0}, {"top_k": 0}, {"top_p": 1.0}, {"top_p": 1e-9}])
+def test_settings_on_the_edge_are_allowed(settings: dict[str, Any]) -> None:
+    assert ContextConfig(**settings)

@@ -1,0 +1,397 @@
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from eventcargo import ConfigError
+from eventcargo.batches import Batch, Batches
+from eventcargo.models.density import DensityModel
+from eventcargo.models.linear import LinearTerm
+from eventcargo.models.oracle import Oracle
+from eventcargo.models.sizes import preset
+from eventcargo.models.transformer import Transformer
+from eventcargo.oneshot import prefix
+from eventcargo.oneshot.contexts import Contexts, repeat
+from eventcargo.oneshot.cuts import RelativeCut, StaticCut
+from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
+from eventcargo.oneshot.scores import Scores
+from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.vocabulary import SPECIAL
+
+Floats = NDArray[np.float64]
+FIRST = len(SPECIAL)
+N_LABELS = 6
+
+
+@pytest.fixture(scope="module")
+def process() -> ExactProcess:
+    return ExactProcess.from_config(ExactConfig(), seed=100)
+
+
+@pytest.fixture(scope="module")
+def oracle(process: ExactProcess) -> Oracle:
+    return Oracle(process)
+
+
+@pytest.fixture(scope="module")
+def batch(process: ExactProcess, oracle: Oracle) -> Batch:
+    """Twelve sequences of 3 to 20 events, of several lengths."""
+    return Batches(process.sample(12, seed=101).data, oracle.vocabulary, oracle.max_length).take(
+        np.arange(12)
+    )
+
+
+@pytest.fixture(scope="module")
+def transformer(oracle: Oracle) -> Transformer:
+    """A network with random heads and an explicit term that also looks at the end."""
+    size = len(oracle.vocabulary)
+    keys = {"presence": np.array([5, 7]), "lateness": np.array([6 * 256 + 2])}
+    draw = torch.Generator().manual_seed(1)
+    weights = torch.randn(3, N_LABELS, generator=draw)
+    term = LinearTerm(size, 4, keys, weights, torch.zeros(N_LABELS))
+    model = Transformer(preset("tiny"), oracle.vocabulary, oracle.label_names, linear=term).eval()
+    for head in (model.label_head, model.end_head):
+        torch.nn.init.normal_(head.weight, std=0.3, generator=draw)
+    return model
+
+
+def _score(
+    model: DensityModel,
+    batch: Batch,
+    config: PrefixConfig,
+    wanted: NDArray[np.bool_] | None = None,
+    **given: Any,
+) -> Scores:
+    everything = np.ones((len(batch.ids), N_LABELS), bool)
+    seeds = given.pop("seeds", 50 + np.arange(len(batch.ids)))
+    return PrefixTest(config, **given).score(model, batch, everything if wanted is None else wanted, seeds)
+
+
+def _kl(p: Floats, q: Floats) -> Floats:
+    return p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
+
+
+def _events(batch: Batch, row: int) -> NDArray[np.int64]:
+    return batch.ids[row, 1 : batch.lengths[row] - 1] - FIRST
+
+
+OBSERVED = PrefixConfig(context=2, particles=0)
+FIXED = PrefixConfig(context=2, particles=6, top_p=1.0, error=0.0)
+
+
+def test_without_particles_strength_is_the_exact_divergence(
+    process: ExactProcess, oracle: Oracle, batch: Batch
+) -> None:
+    scores = _score(oracle, batch, OBSERVED)
+    for row in range(len(batch.ids)):
+        chances = process.label_posteriors(_events(batch, row))  # (positions, labels), BOS first
+        expected = _kl(chances[3:], chances[2:-1]).T.ravel()
+        assert np.allclose(scores.strength[scores.rows == row], expected, atol=1e-6)
+
+
+def test_without_particles_effect_is_the_exact_change(
+    process: ExactProcess, oracle: Oracle, batch: Batch
+) -> None:
+    scores = _score(oracle, batch, OBSERVED)
+    chances = process.label_posteriors(_events(batch, 0))
+    assert np.allclose(scores.effect[scores.rows == 0], (chances[3:] - chances[2:-1]).T.ravel(), atol=1e-6)
+
+
+def test_without_particles_there_is_no_spread_and_no_draw(oracle: Oracle, batch: Batch) -> None:
+    scores = _score(oracle, batch, OBSERVED)
+    assert not scores.spread.any()
+    assert not scores.particles.any()
+
+
+def test_events_after_the_context_are_scored_and_marks_are_not(oracle: Oracle, batch: Batch) -> None:
+    scores = _score(oracle, batch, FIXED)
+    longest = int(batch.lengths.argmax())
+    found = scores.positions[(scores.rows == longest) & (scores.labels == 0)]
+    assert found.tolist() == list(range(3, batch.lengths[longest] - 1))
+
+
+def test_the_scored_mask_is_what_is_scored(oracle: Oracle, batch: Batch) -> None:
+    scores = _score(oracle, batch, FIXED)
+    where = np.zeros(batch.ids.shape, bool)
+    where[scores.rows, scores.positions] = True
+    assert (PrefixTest(FIXED).scored(batch) == where).all()
+
+
+def test_without_context_the_first_event_is_scored(
+    process: ExactProcess, oracle: Oracle, batch: Batch
+) -> None:
+    scores = _score(oracle, batch, PrefixConfig(context=0, particles=0))
+    chances = process.label_posteriors(_events(batch, 0))
+    assert scores.positions[0] == 1
+    assert scores.strength[0] == pytest.approx(_kl(chances[1, :1], chances[0, :1])[0], abs=1e-6)
+
+
+def test_sequences_within_the_context_are_not_scored(oracle: Oracle, batch: Batch) -> None:
+    scores = _score(oracle, batch, replace(FIXED, context=8))
+    assert set(scores.rows) == set(np.flatnonzero(batch.lengths - 2 > 8).tolist())
+
+
+def test_a_batch_with_nothing_to_score_gives_no_scores(oracle: Oracle, batch: Batch) -> None:
+    assert len(_score(oracle, batch, replace(FIXED, context=20))) == 0
+
+
+def test_only_wanted_labels_are_scored_in_order(oracle: Oracle, batch: Batch) -> None:
+    wanted = np.zeros((len(batch.ids), N_LABELS), bool)
+    wanted[3, [1, 4]] = wanted[5, 2] = True
+    scores = _score(oracle, batch, FIXED, wanted)
+    pairs = list(dict.fromkeys(zip(scores.rows.tolist(), scores.labels.tolist(), strict=True)))
+    assert pairs == [(row, label) for row, label in ((3, 1), (3, 4), (5, 2)) if batch.lengths[row] > 4]
+
+
+def test_labels_scored_beside_a_label_change_nothing(oracle: Oracle, batch: Batch) -> None:
+    wanted = np.zeros((len(batch.ids), N_LABELS), bool)
+    wanted[:, 3] = True
+    whole = _score(oracle, batch, FIXED)
+    assert np.allclose(_score(oracle, batch, FIXED, wanted).strength, whole.strength[whole.labels == 3])
+
+
+def _particles_by_hand(process: ExactProcess, oracle: Oracle, batch: Batch, row: int) -> Floats:
+    """P(label | prefix) of every particle: (particles, positions, labels)."""
+    seeds = 50 + np.arange(len(batch.ids))
+    drawn = Contexts(oracle, batch, np.array([row]), seeds, FIXED).draw(row, FIXED.particles, part=0) - FIRST
+    observed = _events(batch, row)
+    return np.stack([process.label_posteriors(np.concatenate([of, observed[2:]])) for of in drawn])
+
+
+def test_scores_are_means_over_particles(process: ExactProcess, oracle: Oracle, batch: Batch) -> None:
+    row = int(batch.lengths.argmax())
+    scores = _score(oracle, batch, FIXED)
+    of_row = scores.take(scores.rows == row)
+    chances = _particles_by_hand(process, oracle, batch, row)
+    after, before = chances[:, 3:], chances[:, 2:-1]
+    assert np.allclose(of_row.strength, _kl(after, before).mean(axis=0).T.ravel(), atol=1e-6)
+    assert np.allclose(of_row.effect, (after - before).mean(axis=0).T.ravel(), atol=1e-6)
+
+
+def test_spread_is_the_deviation_of_the_effect_over_particles(
+    process: ExactProcess, oracle: Oracle, batch: Batch
+) -> None:
+    row = int(batch.lengths.argmax())
+    scores = _score(oracle, batch, replace(FIXED, tokens=50))  # particles come in parts
+    chances = _particles_by_hand(process, oracle, batch, row)
+    expected = (chances[:, 3:] - chances[:, 2:-1]).std(axis=0, ddof=1).T.ravel()
+    assert np.allclose(scores.spread[scores.rows == row], expected, atol=1e-6)
+
+
+def test_events_after_the_context_are_never_redrawn(
+    process: ExactProcess, oracle: Oracle, batch: Batch
+) -> None:
+    # the divergence at the last event depends on the last two events and the label's automaton alone
+    scores = _score(oracle, batch, replace(FIXED, top_k=1))
+    row = int(batch.lengths.argmax())
+    observed = _events(batch, row)
+    drawn = [int(process.first.argmax()), int(process.following[observed[0]].argmax())]
+    chances = process.label_posteriors([*drawn, *observed[2:]])
+    assert np.allclose(
+        scores.strength[scores.rows == row], _kl(chances[3:], chances[2:-1]).T.ravel(), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("config", [OBSERVED, FIXED, replace(FIXED, particles=32, first_round=4, error=0.1)])
+def test_what_stands_beside_a_sequence_changes_nothing(
+    transformer: Transformer, batch: Batch, config: PrefixConfig
+) -> None:
+    whole, row = _score(transformer, batch, config), int(np.argsort(batch.lengths)[len(batch.ids) // 2])
+    alone = repeat(batch, np.array([row]), int(batch.lengths[row]))
+    found = _score(transformer, alone, config, seeds=np.array([50 + row]))
+    assert np.allclose(found.strength, whole.strength[whole.rows == row], rtol=1e-4, atol=1e-9)
+    assert (found.particles == whole.particles[whole.rows == row]).all()
+
+
+@pytest.mark.parametrize("tokens", [1, 64, 300])
+def test_the_size_of_passes_changes_nothing(transformer: Transformer, batch: Batch, tokens: int) -> None:
+    whole, parts = (_score(transformer, batch, replace(FIXED, tokens=n)) for n in (10_000, tokens))
+    assert np.allclose(whole.strength, parts.strength, rtol=1e-4, atol=1e-9)
+
+
+def test_the_number_of_draws_held_at_once_changes_nothing(
+    oracle: Oracle, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _score(oracle, batch, FIXED)
+    monkeypatch.setattr(prefix, "DRAWS_AT_ONCE", 100)
+    assert np.allclose(_score(oracle, batch, FIXED).strength, whole.strength)
+
+
+def test_a_term_that_looks_at_the_end_sees_the_end_only(transformer: Transformer, batch: Batch) -> None:
+    """Posteriors before the end are those of the whole batch: particles keep their EOS."""
+    scores = _score(transformer, batch, OBSERVED)
+    labels = transformer.densities(batch, labels_at=batch.mask).labels
+    assert labels is not None
+    chances = np.zeros((*batch.ids.shape, N_LABELS))
+    chances[batch.mask] = torch.sigmoid(labels.double()).detach().numpy()
+    at = scores.rows, scores.positions, scores.labels
+    before = scores.rows, scores.positions - 1, scores.labels
+    assert np.allclose(scores.strength, _kl(chances[at], chances[before]), atol=1e-6)
+
+
+def test_the_same_seed_gives_the_same_scores(oracle: Oracle, batch: Batch) -> None:
+    assert (_score(oracle, batch, FIXED).strength == _score(oracle, batch, FIXED).strength).all()
+
+
+def test_another_seed_gives_other_scores(oracle: Oracle, batch: Batch) -> None:
+    other = _score(oracle, batch, FIXED, seeds=np.arange(len(batch.ids)))
+    assert (_score(oracle, batch, FIXED).strength != other.strength).any()
+
+
+ADAPTIVE = PrefixConfig(context=2, particles=64, first_round=4, error=0.05, top_p=1.0)
+
+
+def test_rounds_add_up_to_the_particles() -> None:
+    assert replace(ADAPTIVE, particles=68).rounds == (4, 4, 8, 16, 32, 4)
+
+
+def test_without_error_all_particles_are_drawn_at_once() -> None:
+    assert replace(ADAPTIVE, error=0.0).rounds == (64,)
+
+
+def test_no_more_is_drawn_once_every_pair_is_settled(oracle: Oracle, batch: Batch) -> None:
+    assert (_score(oracle, batch, ADAPTIVE, cut=StaticCut(1e3)).particles == 4).all()
+
+
+def test_all_is_drawn_while_a_pair_is_at_the_threshold(oracle: Oracle, batch: Batch) -> None:
+    row = int(batch.lengths.argmax())
+    wanted = np.zeros((len(batch.ids), N_LABELS), bool)
+    wanted[row, 3] = True
+    reference = _score(oracle, batch, replace(FIXED, particles=4000), wanted)
+    middle = float(reference.strength[reference.spread.argmax()])
+    assert (_score(oracle, batch, ADAPTIVE, wanted, cut=StaticCut(middle)).particles == 64).all()
+
+
+def test_a_sequence_whose_particles_agree_is_settled_at_once(oracle: Oracle, batch: Batch) -> None:
+    assert (_score(oracle, batch, replace(ADAPTIVE, top_k=1)).particles == 4).all()
+
+
+def test_adaptive_scores_are_means_over_all_rounds(oracle: Oracle, batch: Batch) -> None:
+    """Rounds drawn by hand give the same means as the test that drew them one after the other."""
+    config, row = replace(ADAPTIVE, particles=16), int(batch.lengths.argmax())
+    scores = _score(oracle, batch, config, cut=RelativeCut(1.0, floor=0.0))
+    of_row = scores.take(scores.rows == row)
+    seeds = 50 + np.arange(len(batch.ids))
+    contexts = Contexts(oracle, batch, np.array([row]), seeds, config)
+    drawn = np.concatenate([contexts.draw(row, n, part) for part, n in enumerate((4, 4, 8))])
+    used = repeat(batch, np.full(int(of_row.particles[0]), row))
+    used.ids[:, 1:3] = drawn[: len(used.ids)]
+    expected = _score(oracle, used, replace(OBSERVED))
+    means = expected.strength.reshape(len(used.ids), -1).mean(axis=0)
+    assert np.allclose(of_row.strength, means, atol=1e-9)
+
+
+def test_stopping_early_decides_as_many_particles_do(process: ExactProcess, oracle: Oracle) -> None:
+    data = process.sample(60, seed=102).data
+    batch = Batches(data, oracle.vocabulary, oracle.max_length).take(np.arange(60))
+    cut = StaticCut(0.02)
+    early = _score(oracle, batch, replace(ADAPTIVE, particles=128), cut=cut)
+    many = _score(oracle, batch, replace(ADAPTIVE, particles=1000, error=0.0), cut=cut)
+    stopped = early.particles < 128
+    wrong = (cut.keep(early) != cut.keep(many))[stopped]
+    assert stopped.mean() > 0.3
+    assert wrong.mean() < ADAPTIVE.error
+
+
+def test_stratified_draws_vary_less(oracle: Oracle, batch: Batch) -> None:
+    """Over many seeds, the variance of the strength is below that of independent draws."""
+    row = np.array([int(batch.lengths.argmax())])
+    many = repeat(batch, np.repeat(row, 60))
+    variances = []
+    for draws in ("stratified", "independent"):
+        config = replace(FIXED, draws=draws, particles=16)
+        found = _score(oracle, many, config, seeds=np.arange(60)).strength.reshape(60, -1)
+        variances.append(found.var(axis=0).sum())
+    assert variances[0] < 0.6 * variances[1]
+
+
+def test_the_papers_settings_are_its_own() -> None:
+    assert (PAPER.context, PAPER.particles, PAPER.top_k, PAPER.top_p) == (15, 68, 35, 0.8)
+    assert (PAPER.draws, PAPER.nucleus, PAPER.order, PAPER.error) == ("independent", "within", "observed", 0)
+
+
+@pytest.fixture(scope="module")
+def paper() -> ModuleType:
+    """The plain transcription of the paper's procedure."""
+    import importlib.util
+
+    path = Path(__file__).parents[2] / "benchmarks" / "paper_phase1.py"
+    spec = importlib.util.spec_from_file_location("paper_phase1", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    import sys
+
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def equally_long(process: ExactProcess) -> tuple[Oracle, Batch]:
+    """Sequences of 20 events each."""
+    sure = ExactProcess(
+        replace(process.config, length_min=20), process.first, process.following, process.rules
+    )
+    model = Oracle(sure)
+    return model, Batches(sure.sample(6, seed=103).data, model.vocabulary, 22).take(np.arange(6))
+
+
+def _both(paper: ModuleType, model: Oracle, batch: Batch) -> tuple[Any, Scores]:
+    """The paper's procedure and ours on the same contexts."""
+    config = replace(PAPER, context=4, particles=12)
+    seeds = 50 + np.arange(len(batch.ids))
+    contexts = Contexts(model, batch, np.arange(len(batch.ids)), seeds, config)
+    drawn = torch.tensor(np.stack([contexts.draw(row, 12, part=0) for row in range(len(batch.ids))]))
+    # without EOS and padding the listing's statistics run over events alone
+    events = Batch(batch.ids[:, :-1], batch.times[:, :-1], batch.lengths, batch.labels)
+    return paper.paper_phase1(model, events, drawn), _score(model, batch, config)
+
+
+@pytest.mark.parametrize("name", ["strength", "effect", "spread"])
+def test_scores_are_those_of_the_papers_procedure(
+    paper: ModuleType, equally_long: tuple[Oracle, Batch], name: str
+) -> None:
+    theirs, ours = _both(paper, *equally_long)
+    found = getattr(theirs, name)[ours.rows, ours.positions, ours.labels].numpy()
+    assert np.allclose(getattr(ours, name), found, atol=2e-6)
+
+
+def test_edges_are_those_of_the_papers_procedure(
+    paper: ModuleType, equally_long: tuple[Oracle, Batch]
+) -> None:
+    theirs, ours = _both(paper, *equally_long)
+    found = theirs.edges[ours.rows, ours.positions, ours.labels].numpy()
+    kept = RelativeCut(2.75, floor=1e-6).keep(ours)
+    assert kept.any()
+    assert (kept == found).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"particles": -1}, "particles=-1"),
+        ({"first_round": 1}, "first_round=1"),
+        ({"tokens": 0}, "tokens=0"),
+        ({"error": float("inf")}, "error=inf"),
+        ({"error": -0.1}, "error=-0.1"),
+        ({"context": 0}, "nothing to redraw for particles=32"),
+        ({"top_p": 2.0}, "top_p=2.0"),
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        PrefixConfig(**settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"particles": 0, "context": 0}, {"first_round": 2}, {"tokens": 1}, {"error": 0.0}, {"particles": 1}],
+)
+def test_settings_on_the_edge_are_allowed(settings: dict[str, Any]) -> None:
+    assert PrefixConfig(**settings)
