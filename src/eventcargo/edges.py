@@ -1,8 +1,8 @@
 """EdgeTable: what phase 1 found in single sequences, one row for each edge, and what it looked at.
 
 Besides the edges it holds, for every label, in how many sequences it was tested, and for every label and
-event type in how many of these the event type occurred: a vote can only be weighed against the chances it had.
-All counts add up over parts. On disk a table is a folder of shards, each of which appears whole or not at all.
+event type in how many of these the event type occurred: a vote can only be weighed against the chances it
+had. All counts add up over parts. On disk a table is a folder of shards; each appears whole or not at all.
 """
 
 import json

@@ -74,6 +74,13 @@ def test_a_gain_within_chance_does_not_open_the_gate() -> None:
     assert choose_gates(answers).tolist() == [0.0]
 
 
+def test_a_gain_that_hardly_matters_does_not_open_the_gate() -> None:
+    truth = np.arange(4_000)[:, None] % 2 == 0
+    sure = np.where(truth, 6.0, -6.0)
+    answers = Answers(truth, sure, sure * 2, sure)  # from .0025 nats to nothing, always
+    assert choose_gates(answers).tolist() == [0.0]
+
+
 def test_prefixes_have_slopes_of_their_own() -> None:
     honest = np.random.default_rng(1).normal(0, 2, (20_000, 1))
     found = Calibration.fit(Answers(draw(honest), None, honest, honest * 2))

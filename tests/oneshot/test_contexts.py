@@ -105,14 +105,14 @@ def test_draws_invert_the_cumulative_chances() -> None:
 def test_an_event_is_drawn_given_the_events_before_it(
     process: ExactProcess, model: Oracle, batch: Batch
 ) -> None:
-    drawn = _contexts(model, batch, MOST_PROBABLE).draw(0, 4, part=0)
+    drawn = _contexts(model, batch, MOST_PROBABLE).draw(0, 4)
     observed = batch.ids[0, 1:3] - FIRST
     expected = [process.first.argmax(), *process.following[observed].argmax(axis=1)]
     assert (drawn - FIRST == expected).all()
 
 
 def test_ancestral_draws_are_given_what_was_drawn(process: ExactProcess, model: Oracle, batch: Batch) -> None:
-    drawn = _contexts(model, batch, replace(MOST_PROBABLE, order="ancestral")).draw(0, 4, part=0)
+    drawn = _contexts(model, batch, replace(MOST_PROBABLE, order="ancestral")).draw(0, 4)
     expected = [int(process.first.argmax())]
     for _ in range(2):
         expected.append(int(process.following[expected[-1]].argmax()))
@@ -121,7 +121,7 @@ def test_ancestral_draws_are_given_what_was_drawn(process: ExactProcess, model: 
 
 def test_ancestral_draws_leave_the_batch_as_it_is(model: Oracle, batch: Batch) -> None:
     before = batch.ids.copy()
-    _contexts(model, batch, replace(ALL, order="ancestral")).draw(0, 4, part=0)
+    _contexts(model, batch, replace(ALL, order="ancestral")).draw(0, 4)
     assert (batch.ids == before).all()
 
 
@@ -130,20 +130,20 @@ def test_ancestral_draws_leave_the_batch_as_it_is(model: Oracle, batch: Batch) -
 def test_draws_follow_the_chances(
     process: ExactProcess, model: Oracle, batch: Batch, order: Any, draws: Any
 ) -> None:
-    drawn = _contexts(model, batch, replace(ALL, order=order, draws=draws)).draw(0, 4000, part=0)
+    drawn = _contexts(model, batch, replace(ALL, order=order, draws=draws)).draw(0, 4000)
     shares = np.bincount(drawn[:, 0] - FIRST, minlength=len(process.first)) / 4000
     assert np.abs(shares - process.first).max() < 0.03
 
 
 def test_ends_are_never_drawn(model: Oracle, batch: Batch) -> None:
     long = replace(ALL, context=4)  # the fifth event may be missing, but the first four are events
-    assert _contexts(model, batch, long).draw(0, 500, part=0).min() >= FIRST
+    assert _contexts(model, batch, long).draw(0, 500).min() >= FIRST
 
 
 def test_stratified_draws_share_out_the_probability_evenly(
     process: ExactProcess, model: Oracle, batch: Batch
 ) -> None:
-    drawn = _contexts(model, batch, replace(ALL, draws="stratified")).draw(0, 50, part=0)
+    drawn = _contexts(model, batch, replace(ALL, draws="stratified")).draw(0, 50)
     counts = np.bincount(drawn[:, 0] - FIRST, minlength=len(process.first))
     assert np.abs(counts - 50 * process.first).max() < 1 + 1e-6
 
@@ -169,8 +169,20 @@ def test_numbers_stay_below_one() -> None:
     assert max(uniforms(seed, 0, 3, 40, "stratified").max() for seed in range(200)) < 1.0
 
 
-def test_rounds_of_draws_differ() -> None:
-    assert (uniforms(3, 0, 4, 5, "independent") != uniforms(3, 1, 4, 5, "independent")).all()
+def test_later_draws_differ() -> None:
+    assert (uniforms(3, 0, 4, 5, "independent") != uniforms(3, 4, 4, 5, "independent")).all()
+
+
+def test_as_many_again_fill_the_gaps() -> None:
+    rounds = [uniforms(3, 0, 4, 5, "stratified"), uniforms(3, 4, 4, 5, "stratified")]
+    rounds.append(uniforms(3, 8, 8, 5, "stratified"))
+    together = np.sort(np.concatenate(rounds, axis=1), axis=1)
+    assert np.allclose(np.diff(together, axis=1), 1 / 16)
+
+
+def test_a_last_round_of_another_size_is_stratified_by_itself() -> None:
+    found = uniforms(3, 64, 4, 5, "stratified")
+    assert (np.sort(found * 4 // 1, axis=1) == np.arange(4)).all()
 
 
 def test_negative_seeds_are_seeds() -> None:
@@ -180,9 +192,9 @@ def test_negative_seeds_are_seeds() -> None:
 @pytest.mark.parametrize("order", ["observed", "ancestral"])
 def test_what_stands_beside_a_sequence_changes_nothing(model: Oracle, batch: Batch, order: Any) -> None:
     config = replace(ALL, order=order)
-    beside = _contexts(model, batch, config).draw(3, 6, part=1)
+    beside = _contexts(model, batch, config).draw(3, 6, done=6)
     alone = repeat(batch, np.array([3]))
-    found = Contexts(model, alone, np.array([0]), np.array([7 + 3]), config).draw(0, 6, part=1)
+    found = Contexts(model, alone, np.array([0]), np.array([7 + 3]), config).draw(0, 6, done=6)
     assert (found == beside).all()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eventcargo import ConfigError, DataError
-from eventcargo.oneshot.cuts import FLOOR, PAPER_CUT, RelativeCut, StaticCut, choose_cut
+from eventcargo.oneshot.cuts import FLOOR, PAPER_CUT, RelativeCut, StaticCut, choose_cut, fit_pooled_cut
 from eventcargo.oneshot.scores import Scores
 
 
@@ -22,11 +22,10 @@ def _peak(n: int, height: float = 1.0) -> list[float]:
 
 
 def test_the_relative_threshold_is_mean_plus_deviations_by_hand() -> None:
-    # mean 0.25, sd sqrt((4 * 0.05^2 + 0.2^2 ... ) by hand: values 0.2 x 4 and 0.45: mean 0.25, sd 0.111803
+    # the mean is 0.25, the standard deviation sqrt((4 * 0.05^2 + 0.2^2) / 4) = 0.1118
     scores = _scores([0.2, 0.2, 0.2, 0.2, 0.45])
-    threshold = 0.25 + 1.7 * 0.1118034
-    assert RelativeCut(1.7).keep(scores).tolist() == [False] * 4 + [threshold < 0.45]
-    assert not RelativeCut(1.8).keep(scores).any()  # 0.25 + 1.8 * 0.1118 = 0.4512
+    assert RelativeCut(1.7).keep(scores).tolist() == [False] * 4 + [True]  # above 0.25 + 1.7 * 0.1118 = 0.440
+    assert not RelativeCut(1.8).keep(scores).any()  # below 0.25 + 1.8 * 0.1118 = 0.451
 
 
 def test_constant_strength_gives_no_edge() -> None:
@@ -115,6 +114,32 @@ def test_margins_of_constant_strengths_are_finite() -> None:
     assert np.isfinite(RelativeCut().margins(np.full((4, 12, 1), 0.5))).all()
 
 
+def test_the_pooled_threshold_is_the_mean_over_all_sequences() -> None:
+    assert fit_pooled_cut([_scores([0.0, 0.1]), _scores([0.5], [0.0, 0.4])]).threshold == pytest.approx(0.2)
+
+
+def test_the_pooled_threshold_does_not_depend_on_how_sequences_are_parted() -> None:
+    strength = np.random.default_rng(4).gamma(0.1, size=1000)
+    whole = fit_pooled_cut([_scores(strength)]).threshold
+    assert whole == fit_pooled_cut([_scores(strength[at]) for at in (slice(700, None), slice(700))]).threshold
+
+
+def test_the_pooled_threshold_is_where_the_curve_of_shares_bends_most() -> None:
+    strength = np.sort(np.random.default_rng(5).gamma(0.1, size=500))[::-1]
+    bend = np.cumsum(strength) / strength.sum() - np.arange(1, 501) / 500
+    kept = fit_pooled_cut([_scores(strength)], floor=0.0).keep(_scores(strength))
+    assert kept.sum() == bend.argmax() + 1
+
+
+def test_the_pooled_cut_keeps_its_floor() -> None:
+    assert not fit_pooled_cut([_scores([0.0, 1e-9])]).keep(_scores([1e-9])).any()
+
+
+def test_a_pooled_cut_needs_scores() -> None:
+    with pytest.raises(DataError, match="0 scored pairs"):
+        fit_pooled_cut([_scores([])])
+
+
 def test_the_chosen_cut_has_the_best_f1() -> None:
     rng = np.random.default_rng(3)
     is_true = rng.random(300) < 0.2
@@ -135,7 +160,7 @@ def test_equal_strengths_are_kept_together_by_the_chosen_cut() -> None:
 
 
 def test_of_equally_good_cuts_the_largest_is_chosen() -> None:
-    # keeping one of one, or three with two hits of two, has F1 2/3 or 4/5; ties are broken upwards
+    # one kept with one hit, or four with two: both have an F1 of 2/3
     strength, is_true = np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, False, True])
     assert choose_cut(strength, is_true).threshold == pytest.approx(0.85)
 

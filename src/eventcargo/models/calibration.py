@@ -16,7 +16,11 @@ Truth = NDArray[np.bool_]
 
 GAIN = 3.0
 """Standard errors by which the Transformer must lower a label's held-out log-loss to be let through: with
-hundreds of labels fewer would often be chance, and a label that needs the Transformer costs far more later."""
+hundreds of labels fewer are often chance, and a label that needs the Transformer costs far more later."""
+
+SHARE = 0.01
+"""Share of the log-loss of a label's base rate that the Transformer must take off as well: a gain that is
+sure but too small to matter is not worth its cost."""
 
 SPREAD = 0.25
 """Standard deviation of the logarithm of a label's slope around that of all labels, before data."""
@@ -104,8 +108,11 @@ def choose_gates(answers: Answers) -> Floats:
     """1 for labels that the Transformer clearly helps, 0 for others; without an explicit term always 1."""
     if answers.explicit is None:
         return np.ones(answers.truth.shape[1])
-    alone = log_losses(answers.truth, answers.explicit)
-    helped: Floats = (lead(alone, log_losses(answers.truth, answers.whole)) > GAIN).astype(np.float64)
+    alone, both = (log_losses(answers.truth, logits) for logits in (answers.explicit, answers.whole))
+    rates = answers.truth.mean(axis=0, keepdims=True).clip(1e-12, 1 - 1e-12)
+    base = log_losses(answers.truth, np.log(rates) - np.log1p(-rates)).sum(axis=0)
+    matters = (alone - both).sum(axis=0) > SHARE * base
+    helped: Floats = ((lead(alone, both) > GAIN) & matters).astype(np.float64)
     return helped
 
 

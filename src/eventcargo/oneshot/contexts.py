@@ -115,21 +115,27 @@ def _in_id_order(ids: Ids, chances: Floats) -> Proposals:
     return Proposals(ids, cumulative)
 
 
-def uniforms(seed: int, part: int, n: int, context: int, draws: str) -> Floats:
-    """Numbers in [0, 1) for the particles of one sequence: (context, n); `part` numbers its rounds of draws.
+def uniforms(seed: int, done: int, n: int, context: int, draws: str) -> Floats:
+    """Numbers in [0, 1) for `n` more particles of a sequence that has `done` already: (context, n).
 
     Stratified: at each position one random offset and then steps of 1 / n, dealt to the particles in random
     order (a Latin hypercube). Means over particles keep their expectation, and their variance is never above
-    n / (n - 1) times that of independent draws; what single positions contribute cancels out.
+    n / (n - 1) times that of independent draws; what single positions contribute cancels out. As many again
+    as there are already fall midway between these, so that together they are such a set, too.
 
     >>> np.sort(uniforms(7, 0, 4, 1, "stratified") * 4 // 1).tolist()
     [[0.0, 1.0, 2.0, 3.0]]
     """
-    rng = np.random.default_rng([seed % 2**64, part])
+    rng = np.random.default_rng([seed % 2**64, done])
     if draws == "independent":
         return rng.random((context, n))
+    offsets = np.random.default_rng(seed % 2**64).random((context, 1)) * n % 1  # in steps
+    if done not in (0, n):
+        offsets = rng.random((context, 1))
+    elif done:
+        offsets = (offsets + 0.5) % 1
     steps = rng.permuted(np.tile(np.arange(n), (context, 1)), axis=1)
-    return np.minimum((steps + rng.random((context, 1))) / n, np.nextafter(1.0, 0.0))
+    return np.minimum((steps + offsets) / n, np.nextafter(1.0, 0.0))
 
 
 def repeat(batch: Batch, rows: Ids, width: int | None = None) -> Batch:
@@ -154,7 +160,7 @@ class Contexts:
     >>> data = process.sample(3, seed=1).data
     >>> batch = Batches(data, model.vocabulary, model.max_length).take(np.arange(3))
     >>> contexts = Contexts(model, batch, np.array([0, 2]), np.array([5, 6, 7]), ContextConfig(context=2))
-    >>> contexts.draw(2, 8, part=0).shape
+    >>> contexts.draw(2, 8).shape
     (8, 2)
     """
 
@@ -164,10 +170,10 @@ class Contexts:
         self._model, self._batch, self._seeds, self._config = model, batch, seeds, config
         self._proposals = self._given_observed(rows) if config.order == "observed" else {}
 
-    def draw(self, row: int, n: int, part: int) -> Ids:
-        """Ids at positions 1 to `context` of `n` particles of a sequence: (n, context)."""
+    def draw(self, row: int, n: int, done: int = 0) -> Ids:
+        """Ids at positions 1 to `context` of `n` more particles of a sequence: (n, context)."""
         config = self._config
-        at = uniforms(int(self._seeds[row]), part, n, config.context, config.draws)
+        at = uniforms(int(self._seeds[row]), done, n, config.context, config.draws)
         if config.order == "ancestral":
             return self._ancestral(row, at)
         return self._proposals[row].draw(at).T
@@ -191,6 +197,7 @@ class Contexts:
             drawn.ids[:, position] = propose(logits, self._config).draw(at[position - 1][:, None])[:, 0]
         return drawn.ids[:, 1 : len(at) + 1]
 
+    @torch.inference_mode()
     def _next_events(self, batch: Batch, where: NDArray[np.bool_]) -> Tensor:
         logits = self._model.densities(batch, events_at=where).events
         assert logits is not None

@@ -7,6 +7,8 @@ edges of rounding errors, and all ask for strictly more than the threshold, beca
 moves would otherwise be moved by all of them.
 """
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -134,9 +136,28 @@ PAPER_CUT = RelativeCut(z_cut=2.75, floor=1e-6)
 """The paper's cut; its floor is the paper's distance of probabilities from 0 and 1."""
 
 
-def fit_pooled_cut(strength: Floats, floor: float = FLOOR) -> StaticCut:
-    """TODO"""
-    raise NotImplementedError
+def fit_pooled_cut(parts: Iterable[Scores], floor: float = FLOOR) -> StaticCut:
+    """The cut at the mean strength of the pairs of many sequences.
+
+    Nearly all events tell nearly nothing of a label and a few tell much, so that the mean lies between: it is
+    where the curve of (share of all pairs, share of all strength), the strongest first, bends most. The sum
+    is exact, so that neither the order of the sequences nor how they are parted changes the threshold.
+
+    On validation data (fleet, ordered, follows with trained models, exact with the oracle) it had a mean F1
+    of .79, where the best threshold of each data set had .83. Tried and worse: the cut of each sequence by
+    itself (.67 at 2.75 deviations, .74 at 1.5), Otsu's threshold on strengths, their roots and their
+    logarithms (.45, .69, .27; of those above the floor .66), two normal distributions of log strengths (.38;
+    above the floor .70), a share of the whole strength (.62 to .67), mean + 2.75 deviations of all pairs
+    (.48), median + 3 median deviations of log strengths (.21), fixed thresholds (.66 to .77).
+    """
+    parts = list(parts)
+    count = sum(len(scores) for scores in parts)
+    if count == 0:
+        raise DataError(
+            "0 scored pairs; a pooled cut needs the scores of some sequences longer than the context"
+        )
+    total = math.fsum(strength for scores in parts for strength in scores.strength.tolist())
+    return StaticCut(total / count, floor)
 
 
 def choose_cut(strength: Floats, is_true: Flags, floor: float = FLOOR) -> StaticCut:

@@ -137,8 +137,8 @@ class PrefixTest:
             return
         rows = np.array([tally.row for tally in tallies], np.int64)
         contexts = Contexts(model, batch, rows, seeds, self.config)
-        for part, n in enumerate(self.config.rounds):
-            drawn = [contexts.draw(tally.row, n, part) for tally in active]
+        for n in self.config.rounds:
+            drawn = [contexts.draw(tally.row, n, tally.n) for tally in active]
             passes.run(active, np.array(drawn).reshape(len(active), n, self.config.context))
             active = [tally for tally in active if not self._settled(tally)]
 

@@ -82,19 +82,24 @@ class TotalTest:
             parts.append(_by_passes(model, batch, wanted & ~summed))
         return _joined(parts)
 
-    def reach(self, model: DensityModel, batch: Batch) -> Floats:
-        """How near each label comes to being expected, at most one event type being hidden: (B, labels).
 
-        Exact where a label is an explicit term alone; otherwise the residual counts as if it stayed.
-        """
-        whole = end_logits(model, batch, np.arange(len(model.label_names)))
-        if not isinstance(model, Transformer) or not isinstance(model.linear, LinearTerm):
-            return whole
-        found = hiding(model.linear).changes(batch)
-        gained = np.zeros(whole.shape)
-        np.maximum.at(gained, (found.rows, found.labels), -found.taken)
-        reached: Floats = whole + model.end_slope.double().cpu().numpy() * gained
-        return reached
+def reach(model: DensityModel, batch: Batch) -> Floats:
+    """How near each label comes to being expected, at most one event type being hidden: (B, labels) logits.
+
+    Exact where a label is an explicit term alone. Otherwise what hiding changes in the explicit term counts,
+    as if the rest stayed; without such a term it is the logit of the sequence as it is.
+    """
+    summed = explicit_labels(model)
+    whole = np.empty((len(batch.ids), len(summed)))
+    if not summed.all():
+        whole[:, ~summed] = end_logits(model, batch, np.flatnonzero(~summed))
+    if not isinstance(model, Transformer) or not isinstance(model.linear, LinearTerm):
+        return whole
+    found, slope = hiding(model.linear).changes(batch), model.end_slope.double().cpu().numpy()
+    whole[:, summed] = (slope * found.logits)[:, summed]
+    gained = np.zeros(whole.shape)
+    np.maximum.at(gained, (found.rows, found.labels), -found.taken)
+    return whole + slope * gained
 
 
 def _by_sums(model: DensityModel, batch: Batch, wanted: NDArray[np.bool_]) -> Scores:

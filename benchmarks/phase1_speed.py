@@ -1,0 +1,211 @@
+"""Speed of phase 1 on prefixes against a plain transcription of the paper's procedure, at the paper's size.
+
+One model (the shape `small`, 29,100 event types, 474 labels, trained for some minutes) and the same sequences,
+100 +- 35 events long, for all: the transcription with 68 particles, ours with 68, ours with as many as it
+takes. They take turns; ratios are medians over the turns. What is decided is compared with 1,024 particles,
+by the same relative cut over scored positions. How time depends on the numbers of event types and labels is
+measured on untrained models with random label heads. Run: `.venv/bin/python benchmarks/phase1_speed.py`
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from paper_phase1 import PaperScores, padded, paper_contexts, paper_phase1
+
+from eventcargo import EventDataset
+from eventcargo.batches import Batch, Batches
+from eventcargo.models.settings import TrainConfig
+from eventcargo.models.sizes import preset
+from eventcargo.models.training import Training
+from eventcargo.models.transformer import Transformer
+from eventcargo.oneshot.cuts import PAPER_CUT
+from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
+from eventcargo.oneshot.scores import Scores
+from eventcargo.simulate import simulate
+from eventcargo.vocabulary import Vocabulary
+
+from record import peak_gigabytes, provenance, save
+
+EVENT_TYPES, LABELS, WIDTH = 29_100, 474, 192
+TRAINED = 16_000
+REFERENCE = 1_024
+ADAPTIVE = replace(PrefixConfig(), nucleus=PAPER.nucleus)
+"""The default, with the proposals of the paper, so that all estimate the same."""
+
+Flags = NDArray[np.bool_]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=100)
+    parser.add_argument("--sequences", type=int, default=32)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=5.0, help="of training")
+    parser.add_argument("--model", type=Path, default=None, help="folder of a trained model, made if missing")
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.model or Path(folder) / "model"
+        data = simulate(
+            "fleet",
+            sequences=TRAINED + 10 * options.sequences,
+            event_types=EVENT_TYPES,
+            labels=LABELS,
+            seed=options.seed,
+        ).data
+        train, test = data.split(TRAINED / len(data), seed=options.seed)
+        model = trained(train, path, options.minutes, options.seed)
+    batch = Batches(test, model.vocabulary, WIDTH).take(np.arange(options.sequences))
+    result = {
+        **provenance(options.seed),
+        "threads": torch.get_num_threads(),
+        "sequences": options.sequences,
+        "events": [float(test.lengths.mean()), float(test.lengths.std())],
+        "labels_of_a_sequence": float(batch.labels.sum(axis=1).mean()),
+        **compare(model, batch, options.turns),
+        "sizes": sizes(options.seed, options.sequences, options.turns),
+        "peak_gigabytes": peak_gigabytes(),
+    }
+    print(f"written to {save('phase1_speed', result, options.out)}")
+
+
+def trained(data: EventDataset, path: Path, minutes: float, seed: int) -> Transformer:
+    """The model in a folder, trained first if there is none."""
+    if not path.exists():
+        config = TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed)
+        Training(data, config, preset("small")).run().save_pretrained(path)
+    return Transformer.from_pretrained(path)
+
+
+def compare(model: Transformer, batch: Batch, turns: int) -> dict[str, Any]:
+    """Seconds for each sequence and agreement with many particles, of all procedures in turn."""
+    reference = ours(model, batch, replace(PAPER, particles=REFERENCE), seed=99)
+    runs: dict[str, Callable[[int], Scores]] = {
+        "transcription": lambda seed: transcribed(model, batch, reference, seed),
+        "ours_68": lambda seed: ours(model, batch, PAPER, seed),
+        "ours_adaptive": lambda seed: ours(model, batch, ADAPTIVE, seed),
+        "ours_observed": lambda seed: ours(model, batch, replace(PAPER, particles=0), seed),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    agreed: dict[str, list[float]] = {name: [] for name in runs}
+    for turn in range(turns):
+        for name, run in runs.items():
+            began = time.perf_counter()
+            scores = run(turn)
+            seconds[name].append((time.perf_counter() - began) / len(batch.ids))
+            agreed[name].append(jaccard(PAPER_CUT.keep(scores), PAPER_CUT.keep(reference)))
+            if name == "ours_adaptive":
+                particles = float(scores.particles[np.unique(scores.rows, return_index=True)[1]].mean())
+    return {
+        "edges_of_reference": int(PAPER_CUT.keep(reference).sum()),
+        "pairs": len(reference),
+        "particles_adaptive": particles,
+        "both_heads_seconds": both_heads(model, batch),
+        **{name: row(name, seconds, agreed[name]) for name in runs},
+    }
+
+
+def row(name: str, seconds: dict[str, list[float]], agreed: list[float]) -> dict[str, Any]:
+    """Figures of one procedure; the ratio is that of the transcription's seconds to its own, turn by turn."""
+    ratios = np.divide(seconds["transcription"], seconds[name])
+    found = {
+        "seconds": float(np.median(seconds[name])),
+        "ratio": float(np.median(ratios)),
+        "ratio_range": [float(ratios.min()), float(ratios.max())],
+        "jaccard": float(np.mean(agreed)),
+        "jaccard_range": [min(agreed), max(agreed)],
+    }
+    print(f"{name:15} {found}", flush=True)
+    return found
+
+
+def ours(model: Transformer, batch: Batch, config: PrefixConfig, seed: int) -> Scores:
+    """Our scores of the labels that the sequences carry."""
+    seeds = seed * 1_000_000 + np.arange(len(batch.ids))
+    return PrefixTest(config, PAPER_CUT).score(model, batch, batch.labels > 0, seeds)
+
+
+def transcribed(model: Transformer, batch: Batch, like: Scores, seed: int) -> Scores:
+    """The transcription's strengths of the same pairs, one sequence after the other."""
+    strength = np.empty(len(like))
+    for at in range(len(batch.ids)):
+        found = transcribe(model, batch, at, seed)
+        of_row = like.rows == at
+        strength[of_row] = found.strength[0, like.positions[of_row], like.labels[of_row]].numpy()
+    return replace(like, strength=strength)
+
+
+def transcribe(model: Transformer, batch: Batch, at: int, seed: int, both_heads: bool = False) -> PaperScores:
+    """The paper's procedure on one sequence, padded."""
+    one = padded(Batch(*(part[at : at + 1] for part in columns(batch))), WIDTH)
+    drawn = paper_contexts(model, one, PAPER.context, PAPER.particles, PAPER.top_k, PAPER.top_p, seed)
+    return paper_phase1(model, one, drawn, both_heads=both_heads)
+
+
+def columns(batch: Batch) -> tuple[NDArray[Any], ...]:
+    return batch.ids, batch.times, batch.lengths, batch.labels, batch.values
+
+
+def both_heads(model: Transformer, batch: Batch, n: int = 2) -> float:
+    """Seconds for each sequence if the pass over particles computes the next events as well."""
+    began = time.perf_counter()
+    for at in range(n):
+        transcribe(model, batch, at, seed=0, both_heads=True)
+    return (time.perf_counter() - began) / n
+
+
+def jaccard(found: Flags, reference: Flags) -> float:
+    return float((found & reference).sum() / max((found | reference).sum(), 1))
+
+
+def sizes(seed: int, sequences: int, turns: int) -> list[dict[str, Any]]:
+    """Seconds for each sequence by number of event types and labels, at fixed numbers of particles."""
+    shapes = [(EVENT_TYPES, LABELS), (1_000, LABELS), (EVENT_TYPES, 10)]
+    made = [untrained(event_types, labels, sequences, seed) for event_types, labels in shapes]
+    found = []
+    for particles in (12, PAPER.particles):
+        config = replace(PrefixConfig(), particles=particles, error=0.0)
+        seconds = np.empty((turns, len(shapes)))
+        for turn in range(turns):
+            for at, (model, batch) in enumerate(made):
+                began = time.perf_counter()
+                ours(model, batch, config, turn)
+                seconds[turn, at] = (time.perf_counter() - began) / len(batch.ids)
+        ratios = np.median(seconds[:, :1] / seconds, axis=0)
+        for at, (event_types, labels) in enumerate(shapes):
+            found.append(
+                {
+                    "event_types": event_types,
+                    "labels": labels,
+                    "particles": particles,
+                    "seconds": float(np.median(seconds[:, at])),
+                    "full_size_takes": float(ratios[at]),
+                }
+            )
+            print(found[-1], flush=True)
+    return found
+
+
+def untrained(event_types: int, labels: int, sequences: int, seed: int) -> tuple[Transformer, Batch]:
+    """A model of random weights, its label head too, and sequences for it; one label is wanted of each."""
+    data = simulate("fleet", sequences=sequences, event_types=EVENT_TYPES, labels=LABELS, seed=seed).data
+    names = [f"E{number:05}" for number in range(event_types)]
+    label_names = data.label_names[:labels]
+    model = Transformer(preset("small"), Vocabulary(tuple(names)), label_names, seed=seed).eval()
+    torch.nn.init.normal_(model.label_head.weight, std=0.3)
+    batch = Batches(data, model.vocabulary, WIDTH).take(np.arange(sequences))
+    ids = np.where(batch.ids > 3, 4 + batch.ids % event_types, batch.ids)
+    wanted = np.eye(labels, dtype=np.float32)[np.random.default_rng(seed).integers(0, labels, sequences)]
+    return model, Batch(ids, batch.times, batch.lengths, wanted)
+
+
+if __name__ == "__main__":
+    main()

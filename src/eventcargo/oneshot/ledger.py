@@ -1,0 +1,128 @@
+"""Ledger: edges and what was looked at, kept as numbers while sequences are examined, named at the end."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from eventcargo.batches import MARKS, Batch
+from eventcargo.edges import CHANCES, EDGES, SUPPORT, EdgeTable
+from eventcargo.events import EventDataset
+from eventcargo.models.density import DensityModel
+from eventcargo.oneshot.scores import Scores
+from eventcargo.oneshot.total import Types
+
+Ints = NDArray[np.int64]
+
+POLARITIES = ("absent", "present")
+"""Whether a sequence carries the label it is tested for."""
+
+
+class Ledger:
+    """What tests found in the sequences of a data set, in the numbers of its model."""
+
+    def __init__(self, model: DensityModel, data: EventDataset) -> None:
+        self._model, self._data, self._carried = model, data, data.label_matrix()
+        self._tested: dict[tuple[str, str], Ints] = {}
+        self._chances: dict[tuple[str, str], sp.csr_array] = {}
+        self._edges: list[pl.DataFrame] = []
+
+    def note_tested(self, test: str, polarity: str, wanted: NDArray[np.bool_], types: Types) -> None:
+        """Labels tested in some sequences (sequences, labels), and the event types found there."""
+        ones = np.ones(len(types.rows), np.int64)
+        shape = (len(wanted), len(self._model.vocabulary))
+        holds = sp.csr_array((ones, (types.rows, types.ids)), shape=shape)
+        met, kind = sp.csr_array(wanted.T.astype(np.int64)) @ holds, (test, polarity)  # (labels, V)
+        known = kind in self._tested
+        self._tested[kind] = wanted.sum(axis=0) + (self._tested[kind] if known else 0)
+        self._chances[kind] = met + self._chances[kind] if known else met
+
+    def note_edges(self, test: str, rows: Ints, batch: Batch, kept: Scores) -> None:
+        """Scores of a batch that are edges; `rows` are its sequences in the data set."""
+        sequences = rows[kept.rows]
+        cut = self._data.lengths[sequences] - (batch.lengths[kept.rows] - MARKS)  # events not shown
+        columns = {
+            "sequence": sequences,
+            "label": kept.labels,
+            "event": batch.ids[kept.rows, kept.positions],
+            "position": (kept.positions - 1 + cut).astype(np.int32),
+            "strength": kept.strength.astype(np.float32),
+            "spread": kept.spread.astype(np.float32),
+            "effect": kept.effect.astype(np.float32),
+        }
+        self._edges.append(pl.DataFrame(columns).with_columns(test=pl.lit(test)))
+
+    def table(self) -> EdgeTable:
+        """All of it by names, edges in the order of sequences, labels, tests and positions."""
+        empty = pl.DataFrame(schema=EDGES)
+        found = pl.concat(self._edges) if self._edges else None
+        edges = empty if found is None else self._named(found.sort("sequence", "label", "test", "position"))
+        support = [self._support(*kind) for kind in self._tested]
+        chances = [self._met(*kind) for kind in self._tested]
+        part = EdgeTable(
+            edges,
+            pl.concat([pl.DataFrame(schema=SUPPORT), *support]),
+            pl.concat([pl.DataFrame(schema=CHANCES), *chances]),
+        )
+        return EdgeTable.join([part])
+
+    def _named(self, found: pl.DataFrame) -> pl.DataFrame:
+        rows, labels = found["sequence"].to_numpy(), found["label"].to_numpy()
+        carried = np.asarray(self._carried[rows, labels]).ravel() > 0 if len(rows) else np.zeros(0, bool)
+        columns = {
+            **{name: found[name] for name in ("position", "strength", "spread", "effect", "test")},
+            "sequence": pl.Series(self._data.sequence_ids).cast(pl.String)[rows],
+            "label": self._labels[labels],
+            "event": self._events[found["event"].to_numpy()],
+            "polarity": pl.Series(POLARITIES, dtype=pl.String)[carried.astype(np.int64)],
+        }
+        return _table(EDGES, columns)
+
+    def _support(self, test: str, polarity: str) -> pl.DataFrame:
+        tested = self._tested[test, polarity]
+        labels = np.flatnonzero(tested)
+        return _table(
+            SUPPORT,
+            {
+                "label": self._labels[labels],
+                "sequences": tested[labels],
+                **_kind(test, polarity, len(labels)),
+            },
+        )
+
+    def _met(self, test: str, polarity: str) -> pl.DataFrame:
+        found = sp.coo_array(self._chances[test, polarity])
+        labels, events = found.coords
+        return _table(
+            CHANCES,
+            {
+                "label": self._labels[labels],
+                "event": self._events[events],
+                "sequences": found.data,
+                **_kind(test, polarity, len(labels)),
+            },
+        )
+
+    @property
+    def _labels(self) -> pl.Series:
+        return pl.Series(self._model.label_names, dtype=pl.String)
+
+    @property
+    def _events(self) -> pl.Series:
+        vocabulary = self._model.vocabulary
+        return pl.Series(vocabulary.decode(range(len(vocabulary))), dtype=pl.String)
+
+
+def _kind(test: str, polarity: str, size: int) -> dict[str, pl.Series]:
+    return {
+        name: pl.repeat(value, size, dtype=pl.String, eager=True)
+        for name, value in (("test", test), ("polarity", polarity))
+    }
+
+
+def _table(schema: Mapping[str, pl.DataType], columns: Mapping[str, Any]) -> pl.DataFrame:
+    """A table of these columns, in the order and the kinds of the schema."""
+    return pl.DataFrame({name: pl.Series(name, columns[name]).cast(kind) for name, kind in schema.items()})
