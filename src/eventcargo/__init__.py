@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eventcargo.baselines import find_boundaries
+    from eventcargo.edges import EdgeTable
     from eventcargo.errors import ConfigError, DataError, EventCargoError, EventCargoWarning
     from eventcargo.evaluation import evaluate
     from eventcargo.events import EventDataset, EventSequence
@@ -21,6 +22,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ConfigError",
     "DataError",
+    "EdgeTable",
     "EventCargoError",
     "EventCargoWarning",
     "EventDataset",
@@ -39,6 +41,7 @@ __all__ = [
 _HOMES = {
     "ConfigError": "errors",
     "DataError": "errors",
+    "EdgeTable": "edges",
     "EventCargoError": "errors",
     "EventCargoWarning": "errors",
     "EventDataset": "events",

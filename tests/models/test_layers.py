@@ -1,6 +1,8 @@
+import pytest
 import torch
+from torch.nn import functional
 
-from eventcargo.models.layers import Attention, FeedForward, Timing, rotate
+from eventcargo.models.layers import Attention, FeedForward, Timing, attend, rotate
 
 
 def timing(times: torch.Tensor, rotates: bool = True) -> Timing:
@@ -52,3 +54,10 @@ def test_attention_does_not_see_what_comes_later() -> None:
 def test_swiglu_has_a_gate_and_gelu_has_none() -> None:
     assert FeedForward(4, 6, "swiglu").enter.out_features == 12
     assert FeedForward(4, 6, "gelu").enter.out_features == 6
+
+
+@pytest.mark.parametrize("width", [8, 16, 24])
+def test_attention_is_the_same_for_heads_of_any_width(width: int) -> None:
+    query, key, value = torch.randn(3, 2, 4, 9, width, generator=torch.Generator().manual_seed(0))
+    expected = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+    assert torch.allclose(attend(query, key, value), expected, atol=1e-6)

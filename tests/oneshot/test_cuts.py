@@ -2,13 +2,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from eventcargo import ConfigError, DataError
 from eventcargo.oneshot.cuts import FLOOR, PAPER_CUT, RelativeCut, StaticCut, choose_cut, fit_pooled_cut
 from eventcargo.oneshot.scores import Scores
 
 
-def _scores(*groups: Sequence[float]) -> Scores:
+def _scores(*groups: Sequence[float] | NDArray[np.float64]) -> Scores:
     """Scores of one label; one sequence for each group of strengths."""
     sizes = [len(group) for group in groups]
     strength = np.concatenate([np.asarray(group, np.float64) for group in groups])
@@ -55,7 +56,7 @@ def test_ten_positions_can_give_an_edge_at_the_papers_cut() -> None:
 @pytest.mark.parametrize("z_cut", [0.0, 0.5, 1.0, 1.5, 2.0, 2.75, 3.5])
 def test_the_least_number_of_positions_is_where_a_single_peak_is_first_kept(z_cut: float) -> None:
     cut = RelativeCut(z_cut)
-    kept = [cut.keep(_scores(_peak(n))).any() for n in range(1, 30)]
+    kept = [bool(cut.keep(_scores(_peak(n))).any()) for n in range(1, 30)]
     assert kept.index(True) + 1 == cut.least_positions
 
 

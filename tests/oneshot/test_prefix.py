@@ -376,7 +376,7 @@ def test_edges_are_those_of_the_papers_procedure(
         ({"tokens": 0}, "tokens=0"),
         ({"error": float("inf")}, "error=inf"),
         ({"error": -0.1}, "error=-0.1"),
-        ({"context": 0}, "nothing to redraw for particles=32"),
+        ({"context": 0}, "nothing to redraw for particles=64"),
         ({"top_p": 2.0}, "top_p=2.0"),
     ],
 )

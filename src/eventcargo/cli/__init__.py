@@ -20,6 +20,7 @@ COMMANDS = {
     "simulate": "Make events with known causes: choose a regime.",
     "validate": "Read tables of events and labels, summarise them and say what is wrong.",
     "train": "Train the models of the next event and of the labels.",
+    "extract": "Find the events that moved each label in every sequence (phase 1).",
     "baseline": "Find the boundary of every label by a classical method.",
     "evaluate": "Score a graph against the known truth.",
 }

@@ -71,7 +71,20 @@ def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], Vocabulary, dic
     return config, vocabulary, tensors
 
 
+def model_kind(folder: Path) -> str:
+    """What kind of model a folder holds."""
+    return str(_read_content(folder / "config.json").get("kind"))
+
+
 def _read_config(path: Path, kind: str) -> dict[str, Any]:
+    content = _read_content(path)
+    if content.get("kind") != kind:
+        raise DataError(f"{path} is of a model of kind {content.get('kind')!r}, not {kind!r}")
+    own = ("format", "version", "eventcargo", "kind")
+    return {name: value for name, value in content.items() if name not in own}
+
+
+def _read_content(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -84,10 +97,7 @@ def _read_config(path: Path, kind: str) -> dict[str, Any]:
         raise DataError(
             f"{path} has format version {content.get('version')!r}, this release reads {FORMAT_VERSION}"
         )
-    if content.get("kind") != kind:
-        raise DataError(f"{path} is of a model of kind {content.get('kind')!r}, not {kind!r}")
-    own = ("format", "version", "eventcargo", "kind")
-    return {name: value for name, value in content.items() if name not in own}
+    return content
 
 
 def _fingerprint(folder: Path) -> str:

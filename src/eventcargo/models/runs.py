@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
 from eventcargo.models.checkpoint import read_tensors, write_tensors
+from eventcargo.models.density import DensityModel
 
 
 class RunFolder:
@@ -78,3 +80,13 @@ def tensors_fingerprint(tensors: Mapping[str, Tensor]) -> str:
         numbers = np.ascontiguousarray(tensors[name].detach().cpu().numpy())
         code = zlib.crc32(numbers.tobytes(), zlib.crc32(name.encode(), code))
     return f"{len(tensors)} tensors, {code:08x}"
+
+
+def model_fingerprint(model: DensityModel) -> str:
+    """A short text that differs where the names or weights of models differ."""
+    code = zlib.crc32("\n".join((*model.vocabulary.event_names, "", *model.label_names)).encode())
+    if not isinstance(model, torch.nn.Module):
+        return f"{type(model).__name__}, {code:08x}"
+    linear = getattr(model, "linear", None)
+    tensors = {**model.state_dict(), **({} if linear is None else linear.to_tensors())}
+    return f"{type(model).__name__}, {code:08x}, {tensors_fingerprint(tensors)}"

@@ -46,6 +46,12 @@ __all__ = ["Progress", "TrainConfig", "Training", "train"]
 ORDER, STEP = 1, 2
 """What begins the seeds of the order of an epoch and of the draws of a step, so that they differ."""
 
+CHECK_SHARE = 0.1
+"""Share of a run's time that checks of the held-out sequences may take."""
+
+MOST_RESERVED = 0.3
+"""Largest share of a run's time that is kept free for what comes after the last step."""
+
 SMOOTHING = 0.98
 """Weight of the past in the loss that is reported."""
 
@@ -120,8 +126,8 @@ class Training:
         self.quality: Quality | None = None
         self._batches = Batches(kept, vocabulary, shape.max_length)
         self._held = HoldOut(held, self.model, config, config.tokens) if len(held) else None
-        is_large = 0 < 2 * config.sampled < len(vocabulary)
-        self._sampler = Sampler(rates.events, config.sampled) if is_large else None
+        is_sampled = config.is_sampled(len(vocabulary))
+        self._sampler = Sampler(rates.events, config.sampled) if is_sampled else None
         self._optimizer = make_optimizer(self.model, config)
         self._scaler = torch.amp.GradScaler("cuda", enabled=config.precision == "float16")
         self._best: dict[str, Tensor] = {}
@@ -149,7 +155,7 @@ class Training:
             if not self.state.finished:
                 self._begin_labels()
             if self._held is not None and self.state.step == 0:  # where it starts is a candidate too
-                self._judge(self._held.check(self.model))
+                self._check(self._held)
             for rows in self._order():
                 self._begin_labels()
                 self._step(rows)
@@ -241,8 +247,9 @@ class Training:
     def _used(self, step: int) -> float:
         """Share of the budget used when this many steps are done, the same in all processes."""
         self.state.elapsed = self._resumed_at + self._since_start()
-        spent = self._term_seconds
-        used = self._config.used(step, self.state.elapsed - spent, self._check_seconds * self._judged + spent)
+        spent, limit = self._term_seconds, self._config.time_limit
+        reserved = min(self._check_seconds * self._judged, MOST_RESERVED * limit)
+        used = self._config.used(step, self.state.elapsed - spent, reserved + spent)
         return self._team.agree(used)[0] if math.isfinite(self._config.time_limit) else used
 
     def _look(self) -> None:
@@ -250,12 +257,24 @@ class Training:
         used = self._used(self.state.step)
         self._report(used)
         self.state.finished = used >= 1
-        if self._held is None or (math.floor(used * self._config.checks) <= self.state.checked and used < 1):
+        number = math.floor(used * self._checks())
+        if self._held is None or (number <= self.state.checked and used < 1):
             return
-        self.state.checked = math.floor(used * self._config.checks)
+        self.state.checked = number
+        self._check(self._held)
+
+    def _check(self, held: HoldOut) -> None:
+        """Look at the held-out sequences, and at the time that takes."""
         began = time.monotonic()
-        self._judge(self._held.check(self.model))
-        self._check_seconds = time.monotonic() - began
+        self._judge(held.check(self.model))
+        self._check_seconds = self._team.agree(time.monotonic() - began)[0]
+
+    def _checks(self) -> int:
+        """How often to look; a run bounded by time spends no more than a tenth of it on looking."""
+        room = CHECK_SHARE * self._config.time_limit
+        if not self._check_seconds or math.isinf(room):
+            return self._config.checks
+        return min(self._config.checks, max(1, int(room / self._check_seconds)))
 
     def _judge(self, held: Held) -> None:
         self.state.history.append({"step": self.state.step, **asdict(held)})

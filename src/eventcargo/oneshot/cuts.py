@@ -21,8 +21,9 @@ from eventcargo.oneshot.scores import Scores
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-FLOOR = 1e-4
-"""Smallest strength of an edge, in nats: 0.7 points of probability at 0.5, 0.14 points at 0.01."""
+FLOOR = 0.01
+"""Smallest strength of an edge, in nats: a label that rises from 0.5 to 0.57, or from 0.01 to 0.027. On
+validation data, lower floors found more false edges, and this one lost hardly a true one."""
 
 
 def _check_nats(name: str, value: float) -> None:
@@ -141,14 +142,14 @@ def fit_pooled_cut(parts: Iterable[Scores], floor: float = FLOOR) -> StaticCut:
 
     Nearly all events tell nearly nothing of a label and a few tell much, so that the mean lies between: it is
     where the curve of (share of all pairs, share of all strength), the strongest first, bends most. The sum
-    is exact, so that neither the order of the sequences nor how they are parted changes the threshold.
+    is exact, so that neither the order of the sequences nor how they are parted changes the threshold. On
+    validation data it came nearer to the best threshold of each data set than thresholds that divide the
+    strengths or their logarithms in two groups, and than any fixed one.
 
-    On validation data (fleet, ordered, follows with trained models, exact with the oracle) it had a mean F1
-    of .79, where the best threshold of each data set had .83. Tried and worse: the cut of each sequence by
-    itself (.67 at 2.75 deviations, .74 at 1.5), Otsu's threshold on strengths, their roots and their
-    logarithms (.45, .69, .27; of those above the floor .66), two normal distributions of log strengths (.38;
-    above the floor .70), a share of the whole strength (.62 to .67), mean + 2.75 deviations of all pairs
-    (.48), median + 3 median deviations of log strengths (.21), fixed thresholds (.66 to .77).
+    >>> ones, strength = np.ones(4, np.int64), np.array([0.0, 0.01, 0.0, 0.39])
+    >>> scores = Scores(ones, ones, np.arange(4), strength, strength, strength, ones)
+    >>> fit_pooled_cut([scores]).threshold
+    0.1
     """
     parts = list(parts)
     count = sum(len(scores) for scores in parts)

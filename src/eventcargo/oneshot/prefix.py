@@ -32,16 +32,19 @@ Floats = NDArray[np.float64]
 DRAWS_AT_ONCE = 1 << 24
 """Strengths of single particles held in memory at once."""
 
+PADDING = 256
+"""Padded positions of a pass; computing more of them costs more than another pass."""
+
 
 @dataclass(frozen=True)
 class PrefixConfig(ContextConfig):
     """Settings of the test on prefixes."""
 
-    particles: int = 32
+    particles: int = 64
     """redrawn contexts of a sequence, at most; 0: the observed sequence alone"""
     first_round: int = 4
     """particles drawn before a sequence is first looked at; then their number doubles"""
-    error: float = 0.3
+    error: float = 0.4
     """drawing stops when so many wrong decisions are to be expected in a sequence; 0: all are drawn"""
     tokens: int = 8_192
     """positions of a forward pass"""
@@ -225,8 +228,11 @@ def _packed(lengths: Ids, tokens: int) -> Iterator[tuple[int, int]]:
     """Where passes over rows of ascending lengths start and stop, each of at most `tokens` positions."""
     start = 0
     while start < len(lengths):
-        room = lengths[start:] * np.arange(1, len(lengths) - start + 1)
-        stop = start + max(int(np.searchsorted(room, tokens, side="right")), 1)
+        left = lengths[start:]
+        room = left * np.arange(1, len(left) + 1)  # positions of a pass that stops after each row
+        fits = np.searchsorted(room, tokens, side="right")
+        tight = np.searchsorted(room - np.cumsum(left), PADDING, side="right")
+        stop = start + max(int(min(fits, tight)), 1)
         yield start, stop
         start = stop
 

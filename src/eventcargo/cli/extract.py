@@ -1,0 +1,111 @@
+"""`eventcargo extract RUN EVENTS --labels LABELS`: the edges of every sequence, by the model of a run."""
+
+import sys
+import time as clock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES, read
+from eventcargo.cli.options import with_options
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.edges import EdgeTable
+from eventcargo.models.loading import load_model
+from eventcargo.oneshot.extract import extract as extract_edges
+from eventcargo.oneshot.settings import ExtractConfig
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
+SHOWN_LABELS, SHOWN_EVENTS = 20, 6
+
+
+@app.command()
+@with_options(ExtractConfig)
+def extract(
+    run: Annotated[Path, typer.Argument(help="Folder of a run with model/; edges/ is written there.")],
+    events: EVENTS,
+    labels: LABELS = None,
+    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the edges in RUN.")] = False,
+    sequence_id: SEQUENCE_ID = "sequence_id",
+    time: TIME = "time",
+    event: EVENT = "event",
+    label: LABEL = "label",
+    values: VALUES = None,
+    as_json: AS_JSON = False,
+    config: ExtractConfig = ExtractConfig(),  # noqa: B008 (frozen)
+) -> None:
+    """Find the events that moved each label in every sequence: phase 1."""
+    model = load_model(run / "model", device)
+    data = read(events, labels, sequence_id, time, event, label, values)
+    began = clock.perf_counter()
+    with _bars() as update:
+        folder = extract_edges(model, data, run / "edges", config, resume=resume, progress=update)
+    table = EdgeTable.read(folder.folder)
+    if as_json:
+        print_json({"edges": str(folder.folder), "rows": len(table.edges), "shards": folder.n_shards})
+        return
+    _print_edges(table)
+    seconds = clock.perf_counter() - began
+    lines = [
+        f"{len(table.edges):,} edges of {len(data):,} sequences in {seconds:,.1f} s, in {folder.folder}."
+    ]
+    if folder.plan["untrusted"]:
+        names = ", ".join(folder.plan["untrusted"][:SHOWN_LABELS])
+        lines.append(f"Not trustworthy, because their models are no better than base rates: {names}.")
+    print_lines(lines)
+
+
+def _print_edges(table: EdgeTable) -> None:
+    """The best supported labels with the event types found for them most often."""
+    votes = table.edges.group_by("label", "event").len().sort(["len", "event"], descending=[True, False])
+    tested = table.support.group_by("label").agg(pl.col("sequences").sum()).sort("sequences", "label")
+    labels = tested["label"].reverse().to_list()[:SHOWN_LABELS]
+    rows = [[name, tested.filter(label=name)["sequences"][0], _events(votes, name)] for name in labels]
+    print_table("Events found most often", ["label", "sequences tested", "events (times found)"], rows)
+
+
+def _events(votes: pl.DataFrame, label: str) -> str:
+    found = votes.filter(label=label).head(SHOWN_EVENTS)
+    return ", ".join(f"{event} ({count:,})" for event, count in found.select("event", "len").iter_rows())
+
+
+@contextmanager
+def _bars() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on standard error for each stage, with sequences a second and time left."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+    )
+    tasks: dict[str, TaskID] = {}
+    with bar:
+
+        def update(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=total, rate="")
+            speed = bar.tasks[tasks[stage]].speed
+            rate = f"{speed:,.0f} sequences/s" if speed else ""
+            bar.update(tasks[stage], completed=done, total=total, rate=rate)
+
+        yield update

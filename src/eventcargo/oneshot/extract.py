@@ -1,0 +1,124 @@
+"""Extract: a model and a data set go in, a folder with the edges of every sequence comes out, shard by shard.
+
+A shard is written when it is done. A run that was stopped or killed goes on with the shards that are missing,
+and its result is that of an uninterrupted one, byte for byte.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from eventcargo.atomic import atomic_file
+from eventcargo.batches import report_cuts
+from eventcargo.edges import EdgeFolder
+from eventcargo.errors import DataError
+from eventcargo.events import EventDataset
+from eventcargo.models.density import DensityModel, check_labels, check_values
+from eventcargo.models.runs import data_fingerprint, model_fingerprint
+from eventcargo.oneshot.crew import Crew, Task
+from eventcargo.oneshot.examination import BLOCK, sequence_seeds
+from eventcargo.oneshot.ledger import POLARITIES
+from eventcargo.oneshot.selection import Selection, select
+from eventcargo.oneshot.settings import ExtractConfig
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many sequences are done, and how many there are in all."""
+
+FREE = ("workers", "max_memory")
+"""Settings that change how a result is computed, not the result."""
+
+
+def extract(
+    model: DensityModel,
+    data: EventDataset,
+    out: str | Path,
+    config: ExtractConfig | None = None,
+    *,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> EdgeFolder:
+    """The edges of all sequences, in a new folder, or in one that was begun before with `resume`.
+
+    >>> import tempfile
+    >>> from eventcargo import EdgeTable
+    >>> from eventcargo.models import Oracle
+    >>> from eventcargo.simulate.exact import ExactConfig, ExactProcess
+    >>> process = ExactProcess.from_config(ExactConfig(), seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     data = process.sample(50, seed=1).data
+    ...     edges = EdgeTable.read(extract(Oracle(process), data, folder + "/edges").folder).edges
+    >>> edges.filter(label="L000")["event"].unique().sort().to_list()
+    ['E00000', 'E00001']
+    """
+    config = config or ExtractConfig()
+    if not data.label_names:
+        raise DataError("the data have no labels; read them with labels, phase 1 tests events against them")
+    check_labels(model, data)
+    check_values(model, data)
+    report_cuts(data, model.max_length)
+    size = -(-config.shard // BLOCK) * BLOCK
+    folder = EdgeFolder.create(Path(out), _plan(model, data, config, size), resume)
+    seeds = sequence_seeds(data, config.seed)
+    task = Task(data, _selection(folder, model, data, config, seeds, progress), seeds, size, config)
+    left = folder.missing()
+    done = len(data) - sum(task.length(number) for number in left)
+    with Crew(model, task, folder) as crew:
+        for number in crew.run(left):
+            done += task.length(number)
+            if progress is not None:
+                progress("testing", done, len(data))
+    return folder
+
+
+def _plan(model: DensityModel, data: EventDataset, config: ExtractConfig, size: int) -> dict[str, Any]:
+    """Everything the edges follow from."""
+    settings = {name: value for name, value in asdict(config).items() if name not in FREE}
+    return {
+        **settings,
+        "shards": -(-len(data) // size),
+        "data": data_fingerprint(data),
+        "model": model_fingerprint(model),
+        "labels": list(model.label_names),
+        "untrusted": list(getattr(model, "untrusted", ())),
+    }
+
+
+def _selection(
+    folder: EdgeFolder,
+    model: DensityModel,
+    data: EventDataset,
+    config: ExtractConfig,
+    seeds: Any,
+    progress: Progress | None,
+) -> Selection:
+    """What is tested; kept in the folder, so that it is found out once."""
+    path, shape = folder.folder / "selection.parquet", (len(data), len(model.label_names))
+    if not path.exists():
+        told = None if progress is None else (lambda done, total: progress("selecting", done, total))
+        found = select(model, data, config, seeds, told)
+        _write_selection(path, found)
+    table = pl.read_parquet(path)
+    parts = {name: table.filter(polarity=name) for name in POLARITIES}
+    return Selection(**{name: _matrix(part, shape) for name, part in parts.items()})
+
+
+def _write_selection(path: Path, selection: Selection) -> None:
+    pairs = {name: getattr(selection, name).nonzero() for name in POLARITIES}
+    table = pl.concat(
+        pl.DataFrame({"row": rows.astype(np.int64), "label": labels.astype(np.int64)}).with_columns(
+            polarity=pl.lit(name)
+        )
+        for name, (rows, labels) in pairs.items()
+    )
+    with atomic_file(path) as target:
+        table.write_parquet(target)
+
+
+def _matrix(table: pl.DataFrame, shape: tuple[int, int]) -> sp.csr_array:
+    rows, labels = table["row"].to_numpy(), table["label"].to_numpy()
+    return sp.csr_array((np.ones(len(rows), np.int8), (rows, labels)), shape=shape)

@@ -1,0 +1,101 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eventcargo import ConfigError, DataError, EdgeTable
+from eventcargo.edges import CHANCES, EDGES, SUPPORT, EdgeFolder
+
+
+def table(sequence: str = "s1", tested: int = 3) -> EdgeTable:
+    edge = {"sequence": sequence, "label": "bad", "event": "x", "position": 1, "strength": 0.5}
+    edge |= {"spread": 0.0, "effect": -0.25, "polarity": "absent", "test": "total"}
+    looked = {"test": "total", "polarity": "absent", "label": "bad", "sequences": tested}
+    return EdgeTable(
+        pl.DataFrame([edge], schema=EDGES),
+        pl.DataFrame([looked], schema=SUPPORT),
+        pl.DataFrame([{**looked, "event": "x"}], schema=CHANCES),
+    )
+
+
+def test_parts_add_up() -> None:
+    joined = EdgeTable.join([table("s1", 3), table("s2", 4)])
+    assert joined.edges["sequence"].to_list() == ["s1", "s2"]
+    assert joined.support["sequences"].to_list() == [7]
+    assert joined.chances["sequences"].to_list() == [7]
+
+
+def test_a_table_of_other_columns_is_refused() -> None:
+    with pytest.raises(DataError, match="strength"):
+        EdgeTable(table().edges.drop("strength"), table().support, table().chances)
+
+
+def test_shards_are_read_as_they_were_written(tmp_path: Path) -> None:
+    folder = EdgeFolder.create(tmp_path / "edges", {"shards": 2}, resume=False)
+    folder.write(1, table("s2", 4))
+    assert folder.missing() == [0]
+    folder.write(0, table("s1", 3))
+    read = EdgeTable.read(tmp_path / "edges")
+    assert read.edges["sequence"].to_list() == ["s1", "s2"]
+    assert read.support["sequences"].to_list() == [7]
+
+
+def test_a_folder_with_missing_shards_is_refused(tmp_path: Path) -> None:
+    folder = EdgeFolder.create(tmp_path, {"shards": 3}, resume=False)
+    folder.write(0, table())
+    with pytest.raises(DataError, match=r"2 of 3 shards.*shard-00001.*--resume"):
+        EdgeTable.read(tmp_path)
+
+
+def test_a_truncated_shard_is_refused_by_name(tmp_path: Path) -> None:
+    folder = EdgeFolder.create(tmp_path, {"shards": 1}, resume=False)
+    folder.write(0, table())
+    path = folder.shard(0) / "edges.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match=r"shard-00000 is damaged"):
+        EdgeTable.read(tmp_path)
+
+
+def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
+    EdgeFolder.create(tmp_path, {"shards": 1}, resume=False)
+    with pytest.raises(ConfigError, match="exists already"):
+        EdgeFolder.create(tmp_path, {"shards": 1}, resume=False)
+
+
+def test_a_folder_of_the_same_plan_is_gone_on_with(tmp_path: Path) -> None:
+    EdgeFolder.create(tmp_path, {"shards": 1, "seed": 3}, resume=False)
+    assert EdgeFolder.create(tmp_path, {"shards": 1, "seed": 3}, resume=True).plan["seed"] == 3
+
+
+def test_a_folder_of_another_plan_is_not_gone_on_with(tmp_path: Path) -> None:
+    EdgeFolder.create(tmp_path, {"shards": 1, "seed": 3}, resume=False)
+    with pytest.raises(ConfigError, match="begun with seed=3, now it is 4"):
+        EdgeFolder.create(tmp_path, {"shards": 1, "seed": 4}, resume=True)
+
+
+def test_a_folder_without_edges_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no plan\.json"):
+        EdgeTable.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "not written by eventcargo"),
+        (json.dumps({"format": "eventcargo-edges", "version": 9}), "another release"),
+    ],
+)
+def test_a_foreign_plan_is_refused(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "plan.json").write_text(content)
+    with pytest.raises(DataError, match=message):
+        EdgeTable.read(tmp_path)
+
+
+def test_a_write_that_fails_leaves_no_shard(tmp_path: Path) -> None:
+    folder = EdgeFolder.create(tmp_path, {"shards": 1}, resume=False)
+    (tmp_path / "shard-00000").write_text("in the way")
+    with pytest.raises(DataError, match="exists already"):
+        folder.write(0, table())
+    assert (tmp_path / "shard-00000").read_text() == "in the way"
