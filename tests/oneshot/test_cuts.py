@@ -87,7 +87,7 @@ def test_a_static_threshold_itself_is_not_reached() -> None:
 
 
 def test_a_static_cut_below_its_floor_cuts_at_the_floor() -> None:
-    assert StaticCut(0.0).keep(_scores([FLOOR, 2 * FLOOR])).tolist() == [False, True]
+    assert StaticCut(0.0, FLOOR).keep(_scores([FLOOR, 2 * FLOOR])).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("cut", [RelativeCut(1.5), RelativeCut(1.5, floor=2.0), StaticCut(0.3)])

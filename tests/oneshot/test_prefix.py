@@ -8,7 +8,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from eventcargo import ConfigError
+from eventcargo import ConfigError, EventCargoWarning
 from eventcargo.batches import Batch, Batches
 from eventcargo.models.density import DensityModel
 from eventcargo.models.linear import LinearTerm
@@ -134,6 +134,16 @@ def test_without_context_the_first_event_is_scored(
 def test_sequences_within_the_context_are_not_scored(oracle: Oracle, batch: Batch) -> None:
     scores = _score(oracle, batch, replace(FIXED, context=8))
     assert set(scores.rows) == set(np.flatnonzero(batch.lengths - 2 > 8).tolist())
+
+
+def test_sequences_too_short_for_an_edge_are_counted() -> None:
+    test = PrefixTest(PrefixConfig(context=15), RelativeCut(2.75))
+    with pytest.warns(EventCargoWarning, match="2 of 4 sequences have fewer than 25 events"):
+        test.report_short(np.array([3, 24, 25, 90]))
+
+
+def test_sequences_long_enough_are_not_reported() -> None:
+    PrefixTest(PrefixConfig(context=15), StaticCut(0.1)).report_short(np.array([16, 90]))
 
 
 def test_a_batch_with_nothing_to_score_gives_no_scores(oracle: Oracle, batch: Batch) -> None:

@@ -62,8 +62,8 @@ class StaticCut:
 
     threshold: float
     """strength above which an event is an edge"""
-    floor: float = FLOOR
-    """smallest strength of an edge, in nats"""
+    floor: float = 0.0
+    """smallest strength of an edge, in nats, for thresholds that are fitted"""
 
     def __post_init__(self) -> None:
         _check_nats("threshold", self.threshold)

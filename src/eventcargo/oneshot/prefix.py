@@ -10,6 +10,7 @@ The past alone is conditioned on: what merely precedes a cause is found as well,
 together only the last (see `oneshot.total`).
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from eventcargo.batches import Batch
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, EventCargoWarning
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.contexts import ContextConfig, Contexts, repeat
 from eventcargo.oneshot.cuts import Cut, RelativeCut
@@ -42,15 +43,15 @@ class PrefixConfig(ContextConfig):
 
     particles: int = 64
     """redrawn contexts of a sequence, at most; 0: the observed sequence alone"""
-    first_round: int = 4
+    first_round: int = 8
     """particles drawn before a sequence is first looked at; then their number doubles"""
-    error: float = 0.4
+    error: float = 0.5
     """drawing stops when so many wrong decisions are to be expected in a sequence; 0: all are drawn"""
     tokens: int = 8_192
     """positions of a forward pass"""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        ContextConfig.__post_init__(self)
         for name, least in (("particles", 0), ("first_round", 2), ("tokens", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name}={getattr(self, name)}: use {least} or more")
@@ -113,6 +114,19 @@ class PrefixTest:
         """The positions that are scored: events after the context, (B, L)."""
         at = np.arange(batch.ids.shape[1])
         return (at > self.config.context) & (at < batch.lengths[:, None] - 1)
+
+    def report_short(self, n_events: NDArray[np.int64]) -> None:
+        """Warn of the sequences, given by their numbers of events, that can never have an edge."""
+        context, more = self.config.context, self.cut.least_positions
+        n_short = int((n_events < context + more).sum())
+        if n_short:
+            warnings.warn(
+                f"{n_short:,} of {len(n_events):,} sequences have fewer than {context + more} events and can "
+                f"have no edge: the first {context} are context, and the cut needs {more} more; use a smaller "
+                "context, or a cut that is not relative",
+                EventCargoWarning,
+                stacklevel=2,
+            )
 
     @torch.inference_mode()
     def score(

@@ -1,0 +1,60 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from eventcargo import EventDataset
+from eventcargo.errors import ConfigError
+from eventcargo.models.oracle import Oracle
+from eventcargo.models.transformer import Transformer
+from eventcargo.oneshot.crew import Task, _one_thread, crew_size
+from eventcargo.oneshot.selection import Selection
+from eventcargo.oneshot.settings import ExtractConfig
+
+
+def task_of(data: EventDataset, config: ExtractConfig) -> Task:
+    nothing = sp.csr_array((len(data), len(data.label_names)), dtype=np.int8)
+    return Task(data, Selection(nothing, nothing), np.zeros(len(data), np.int64), 256, config)
+
+
+def test_shards_hold_all_sequences_once(chain: EventDataset) -> None:
+    task = task_of(chain, ExtractConfig())
+    assert [task.length(number) for number in range(3)] == [256, 256, 88]
+
+
+def test_as_many_processes_as_asked_for(fitted: Transformer, chain: EventDataset) -> None:
+    assert crew_size(fitted, task_of(chain, ExtractConfig(workers=3))) == 3
+
+
+def test_sums_alone_need_one_process(fitted: Transformer, chain: EventDataset) -> None:
+    task = task_of(chain, ExtractConfig())
+    gate = fitted.gate.clone()
+    fitted.gate.zero_()
+    alone = crew_size(fitted, task)
+    with_prefixes = crew_size(fitted, replace(task, config=ExtractConfig(test="prefix")))
+    fitted.gate.copy_(gate)
+    assert alone == 1 <= with_prefixes
+
+
+def test_a_model_that_cannot_be_saved_is_used_here(oracle: Oracle, sampled: EventDataset) -> None:
+    assert crew_size(oracle, task_of(sampled, ExtractConfig(workers=4))) == 1
+
+
+def test_memory_limits_the_processes(fitted: Transformer, chain: EventDataset) -> None:
+    assert crew_size(fitted, task_of(chain, ExtractConfig(workers=4, max_memory="1500M"))) == 2
+
+
+def test_too_little_memory_is_refused(fitted: Transformer, chain: EventDataset) -> None:
+    with pytest.raises(ConfigError, match="max_memory='100M' is too small"):
+        crew_size(fitted, task_of(chain, ExtractConfig(max_memory="100M")))
+
+
+def test_threads_are_as_before_afterwards() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    with _one_thread():
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(before)
