@@ -51,7 +51,7 @@ Flags = NDArray[np.bool_]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=100)
-    parser.add_argument("--sequences", type=int, default=32)
+    parser.add_argument("--sequences", type=int, default=64)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=5.0, help="of training")
     parser.add_argument("--model", type=Path, default=None, help="folder of a trained model, made if missing")

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from eventcargo import EventDataset, Vocabulary
-from eventcargo.models.appraisal import appraise, ask
+from eventcargo.models.appraisal import appraise, ask, crossed
+from eventcargo.models.calibration import Answers
 from eventcargo.models.holdout import set_aside
 from eventcargo.models.linear import LinearConfig, fit_linear
 from eventcargo.models.transformer import Transformer, TransformerConfig
@@ -80,16 +81,27 @@ def test_perplexity_is_beside_that_of_singles_and_pairs(
     assert events["perplexity"] > events["unigram_perplexity"]  # untrained
 
 
-def test_figures_come_from_a_calibration_of_the_other_half(
-    model: Transformer, parts: tuple[EventDataset, EventDataset]
-) -> None:
-    kept, held = parts
-    order = np.argsort(held.label_rows.lengths > 0, kind="stable")
-    n = min(int((held.label_rows.lengths == 0).sum()), int((held.label_rows.lengths > 0).sum()))
-    pairs = np.column_stack([order[:n], order[-n:]]).ravel()  # even rows carry no label, odd rows do
-    split = appraise(model, kept, held.select(pairs)).overall
-    mixed = appraise(model, kept, held.select(np.sort(pairs))).overall
-    assert split["log_loss"] > mixed["log_loss"]
+def test_figures_come_from_a_calibration_of_the_other_half() -> None:
+    answers = shy(2.0)
+    odd = np.arange(4_000) % 2 == 1
+    answers.whole[odd] *= 4.0  # the halves want opposite slopes: neither helps the other
+    logits, prefix, helps = crossed(answers)
+    assert not helps
+    assert np.array_equal(logits, answers.whole)
+    assert np.array_equal(prefix, answers.prefix)
+
+
+def shy(factor: float) -> Answers:
+    """Logits that are honest once they are multiplied by a factor."""
+    honest = np.random.default_rng(1).normal(0, 2, (4_000, 2))
+    truth = np.random.default_rng(2).random(honest.shape) < 1 / (1 + np.exp(-honest))
+    return Answers(truth, None, honest / factor, honest / factor)
+
+
+def test_slopes_are_used_where_they_help() -> None:
+    logits, _, helps = crossed(shy(2.0))
+    assert helps
+    assert np.abs(logits / shy(2.0).whole - 2.0).max() < 0.3
 
 
 def test_too_few_sequences_change_nothing(

@@ -65,6 +65,14 @@ def test_a_mass_reached_exactly_needs_no_further_event_type() -> None:
     assert set(_propose(0.5, 0.25, 0.25, top_p=0.5)) == {0}
 
 
+def test_a_mass_held_exactly_is_within_the_mass() -> None:
+    assert set(_propose(0.5, 0.25, 0.25, top_p=0.75, nucleus="within")) == {0, 1}
+
+
+def test_of_equally_probable_event_types_the_first_are_kept() -> None:
+    assert set(_propose(*[0.125] * 8, top_p=0.5)) == {0, 1, 2, 3}
+
+
 def test_one_event_type_is_kept_even_if_it_is_larger_than_the_mass() -> None:
     assert _propose(0.9, 0.1, top_p=0.5, nucleus="within") == {0: 1.0}
 
@@ -87,8 +95,8 @@ def test_marks_are_never_proposed_however_probable() -> None:
     logits = torch.full((1, FIRST + 2), 0.0)
     logits[0, :3] = 50.0  # PAD, BOS, EOS
     found = propose(logits, ContextConfig(top_k=0, top_p=1.0))
-    assert found.cumulative[0, :3].tolist() == [0.0, 0.0, 0.0]
-    assert found.draw(np.linspace(0, 0.999, 50)[None]).min() == 3
+    assert found.ids.tolist() == [[3, 4, 5]]
+    assert np.allclose(found.cumulative, [[1 / 3, 2 / 3, 1]])
 
 
 def test_the_models_logits_are_left_as_they_are() -> None:

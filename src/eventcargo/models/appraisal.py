@@ -31,19 +31,36 @@ def appraise(model: Transformer, kept: EventDataset, held: EventDataset, unlabel
     held = held[:MOST_SEQUENCES]
     model.calibrate(Calibration(*np.ones((3, len(model.label_names)))))
     answers = ask(model, held)
-    halves = np.arange(len(held)) % 2 == 0
-    logits, prefix = answers.whole.copy(), answers.prefix.copy()
+    logits, prefix = answers.whole, answers.prefix
     if len(held) >= LEAST_SEQUENCES:
-        for half in (halves, ~halves):
-            found = Calibration.fit(answers.rows(~half))
-            logits[half], prefix[half] = found.whole(answers.rows(half)), found.prefix(answers.rows(half))
-        model.calibrate(Calibration.fit(answers))
+        logits, prefix, helps = crossed(answers)
+        found = Calibration.fit(answers)
+        model.calibrate(found if helps else found.without_slopes())
     rates = Rates.of(kept, model.vocabulary, unlabelled)
     rows = label_quality(model.label_names, kept.support, rates.labels, answers.truth, answers.whole, logits)
     overall = overall_quality(rows, answers.truth, answers.whole, logits)
     overall["prefix_log_loss"] = float(log_losses(answers.truth, prefix).mean()) if prefix.size else None
     model.distrust([at for at, row in enumerate(rows) if not row.trusted])
     return Quality(rows, overall, event_quality(model, kept, held, rates))
+
+
+def crossed(answers: Answers) -> tuple[Floats, Floats, bool]:
+    """Each half's logits corrected by what the other half says, and whether slopes help there.
+
+    Where they do not, because the sequences are too few or the logits right as they are, there are none.
+    """
+    half = np.arange(len(answers.truth)) % 2 == 0
+    tried = []
+    for with_slopes in (True, False):
+        logits, prefix = answers.whole.copy(), answers.prefix.copy()
+        for part in (half, ~half):
+            found = Calibration.fit(answers.rows(~part))
+            found = found if with_slopes else found.without_slopes()
+            logits[part], prefix[part] = found.whole(answers.rows(part)), found.prefix(answers.rows(part))
+        tried.append((logits, prefix))
+    losses = [log_losses(answers.truth, logits).sum() for logits, _ in tried]
+    helps = bool(losses[0] < losses[1])
+    return (*tried[0 if helps else 1], helps)
 
 
 @torch.inference_mode()

@@ -73,6 +73,10 @@ class Calibration:
         end = fit_slopes(answers.truth, gated(answers, gate))
         return cls(gate, end, fit_slopes(answers.truth, answers.prefix))
 
+    def without_slopes(self) -> "Calibration":
+        """The gates alone."""
+        return Calibration(self.gate, np.ones_like(self.gate), np.ones_like(self.gate))
+
     def whole(self, answers: Answers) -> Floats:
         """Corrected logits given whole sequences."""
         return self.end_slope * gated(answers, self.gate)

@@ -16,14 +16,17 @@ from torch import Tensor
 
 from eventcargo.batches import Batch
 from eventcargo.errors import ConfigError
-from eventcargo.models.density import IMPOSSIBLE, DensityModel
-from eventcargo.vocabulary import BOS, EOS, PAD
+from eventcargo.models.density import DensityModel
+from eventcargo.vocabulary import UNK
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 PROPOSED_AT_ONCE = 128
 """Positions whose next events are computed at once: so many rows of logits over the whole vocabulary."""
+
+ROUNDING = 1e-6
+"""A mass that is reached but for rounding is reached."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +91,17 @@ def propose(logits: Tensor, config: ContextConfig) -> Proposals:
     >>> propose(logits, ContextConfig(top_k=2, top_p=1.0)).cumulative.round(3).tolist()
     [[0.625, 1.0]]
     """
-    logits = logits.float() / config.temperature
-    logits[:, [PAD, BOS, EOS]] = IMPOSSIBLE
-    odds = logits.sub_(logits.amax(dim=1, keepdim=True)).exp_()  # (positions, vocabulary)
-    k = min(config.top_k or odds.shape[1], odds.shape[1])
-    top = torch.topk(odds, k, dim=1)
-    chances = (top.values.double() / odds.sum(dim=1, dtype=torch.float64)[:, None]).cpu().numpy()
-    return _in_id_order(top.indices.cpu().numpy(), np.where(_nucleus(chances, config), chances, 0.0))
+    events = logits[:, UNK:].float()  # PAD, BOS and EOS are the ids before UNK
+    if config.temperature != 1:
+        events = events / config.temperature
+    top = torch.topk(events, min(config.top_k or events.shape[1], events.shape[1]), dim=1)
+    total = torch.logsumexp(events, dim=1, keepdim=True)
+    ids, chances = top.indices.cpu().numpy() + UNK, (top.values.double() - total).exp().cpu().numpy()
+    ids, chances = _ordered(ids, chances, np.lexsort((ids, -chances), axis=1))  # of equal ones the first id
+    chances = np.where(_nucleus(chances, config), chances, 0.0)
+    ids, chances = _ordered(ids, chances, ids.argsort(axis=1))
+    cumulative = chances.cumsum(axis=1)
+    return Proposals(ids, cumulative / cumulative[:, -1:])
 
 
 def _nucleus(chances: Floats, config: ContextConfig) -> NDArray[np.bool_]:
@@ -102,17 +109,16 @@ def _nucleus(chances: Floats, config: ContextConfig) -> NDArray[np.bool_]:
     if config.top_p == 1:  # rounding must not drop the last ones
         return np.ones(chances.shape, bool)
     held = chances.cumsum(axis=1)
-    kept = held - chances < config.top_p if config.nucleus == "reaching" else held <= config.top_p
+    if config.nucleus == "reaching":
+        kept = held - chances < config.top_p - ROUNDING
+    else:
+        kept = held <= config.top_p + ROUNDING
     kept[:, 0] = True
     return kept
 
 
-def _in_id_order(ids: Ids, chances: Floats) -> Proposals:
-    order = ids.argsort(axis=1)
-    ids, chances = np.take_along_axis(ids, order, 1), np.take_along_axis(chances, order, 1)
-    cumulative = chances.cumsum(axis=1)
-    cumulative /= cumulative[:, -1:]
-    return Proposals(ids, cumulative)
+def _ordered(ids: Ids, chances: Floats, order: Ids) -> tuple[Ids, Floats]:
+    return np.take_along_axis(ids, order, axis=1), np.take_along_axis(chances, order, axis=1)
 
 
 def uniforms(seed: int, done: int, n: int, context: int, draws: str) -> Floats:

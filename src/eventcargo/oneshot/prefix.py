@@ -122,8 +122,8 @@ class PrefixTest:
         if n_short:
             warnings.warn(
                 f"{n_short:,} of {len(n_events):,} sequences have fewer than {context + more} events and can "
-                f"have no edge: the first {context} are context, and the cut needs {more} more; use a smaller "
-                "context, or a cut that is not relative",
+                f"have no edge: the first {context} are context, and the cut needs {more} more; use a "
+                "smaller context, or a cut that is not relative",
                 EventCargoWarning,
                 stacklevel=2,
             )
