@@ -1,8 +1,8 @@
 """Time and memory of phase 1 at the paper's size, against the number of sequences.
 
-Takes the model of a run of `paper_size_model.py --run RUN` and extracts edges by total conditioning from 5,000
-to 50,000 sequences, each in a process of its own.
-Run: `.venv/bin/python benchmarks/extract_size.py RUN`
+Takes the model of a run of `paper_size_model.py --run RUN` and extracts edges by total conditioning from
+5,000 to 50,000 sequences, each in a process of its own. Run: `.venv/bin/python benchmarks/extract_size.py
+RUN`
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Phase 1 with exact probabilities: which boundaries does each test find on processes that it knows by heart?
 
 Twenty random chains with six rules each (AND, OR, AND NOT, before, right after, at least twice), the
-process's own probabilities as the model, and the union of all edges as the graph. What is missed or added here is the
-fault of the test, not of a network. Run: `.venv/bin/python benchmarks/oracle.py`
+process's own probabilities as the model, and the union of all edges as the graph. What is missed or added
+here is the fault of the test, not of a network. Run: `.venv/bin/python benchmarks/oracle.py`
 """
 
 import argparse

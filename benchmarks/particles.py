@@ -1,8 +1,8 @@
 """What particles buy: one-shot accuracy of the paper's test against their number, beside total conditioning.
 
 A model is trained on each regime, then the sequences of a test set that carry a label are explained: F1 of
-the flagged events against the true causes that occur in the sequence, by number of particles, with the paper's
-relative cut. Run: `.venv/bin/python benchmarks/particles.py`
+the flagged events against the true causes that occur in the sequence, by number of particles, with the
+paper's relative cut. Run: `.venv/bin/python benchmarks/particles.py`
 """
 
 import argparse

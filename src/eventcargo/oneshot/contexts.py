@@ -125,9 +125,9 @@ def uniforms(seed: int, done: int, n: int, context: int, draws: str) -> Floats:
     """Numbers in [0, 1) for `n` more particles of a sequence that has `done` already: (context, n).
 
     Stratified: at each position one random offset and then steps of 1 / n, dealt to the particles in random
-    order (a Latin hypercube). Means over particles keep their expectation, and their variance is never above
-    n / (n - 1) times that of independent draws; what single positions contribute cancels out. As many again
-    as there are already fall midway between these, so that together they are such a set, too.
+    order (a Latin hypercube). Means over particles keep their expectation and vary less, because every event
+    type is drawn at a position about as often as its chance says. As many again as there are already fall
+    midway between these, so that together they are such a set, too.
 
     >>> np.sort(uniforms(7, 0, 4, 1, "stratified") * 4 // 1).tolist()
     [[0.0, 1.0, 2.0, 3.0]]

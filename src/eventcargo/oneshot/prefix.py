@@ -88,9 +88,10 @@ class PrefixTest:
 
     With `error`, no more particles are drawn for a sequence once its decisions by `cut` are settled. The
     chance that more particles would turn a decision round is that of Student's t for the distance of strength
-    and threshold, in standard errors of independent draws; stratified ones vary less, so that fewer are wrong
-    than stated. The sum of these chances over all pairs of the sequence is the number of wrong decisions to
-    be expected, and drawing stops when it is at most `error`; so no single pair has a larger chance.
+    and threshold, in standard errors of independent draws; stratified ones vary less, so that as a rule fewer
+    are wrong than stated. The sum of these chances over all pairs of the sequence is the number of wrong
+    decisions to be expected, and drawing stops when it is at most `error`; so no single pair has a larger
+    chance.
 
     >>> from eventcargo.batches import Batches
     >>> from eventcargo.models.oracle import Oracle
