@@ -86,6 +86,10 @@ def test_no_cut_keeps_every_event_type() -> None:
     assert len(_propose(*[0.01] * 90, 0.1, top_k=0, top_p=1.0)) == 91
 
 
+def test_no_cut_keeps_even_the_least_probable() -> None:
+    assert len(_propose(1 - 1e-7, 1e-7, top_k=0, top_p=1.0)) == 2
+
+
 def test_a_higher_temperature_is_more_even() -> None:
     found = _propose(0.8, 0.2, top_p=1.0, temperature=2.0)
     assert found[0] == pytest.approx(0.8**0.5 / (0.8**0.5 + 0.2**0.5), abs=1e-6)

@@ -1,6 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,10 +16,10 @@ from eventcargo.models.transformer import Transformer
 from eventcargo.oneshot import prefix
 from eventcargo.oneshot.contexts import Contexts, repeat
 from eventcargo.oneshot.cuts import RelativeCut, StaticCut
-from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
+from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
 from eventcargo.oneshot.scores import Scores
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
-from eventcargo.vocabulary import SPECIAL
+from eventcargo.vocabulary import SPECIAL, UNK
 
 Floats = NDArray[np.float64]
 FIRST = len(SPECIAL)
@@ -158,11 +156,19 @@ def test_only_wanted_labels_are_scored_in_order(oracle: Oracle, batch: Batch) ->
     assert pairs == [(row, label) for row, label in ((3, 1), (3, 4), (5, 2)) if batch.lengths[row] > 4]
 
 
-def test_labels_scored_beside_a_label_change_nothing(oracle: Oracle, batch: Batch) -> None:
-    wanted = np.zeros((len(batch.ids), N_LABELS), bool)
-    wanted[:, 3] = True
+def test_labels_wanted_beside_a_label_change_nothing(oracle: Oracle, batch: Batch) -> None:
+    wanted = np.random.default_rng(6).random((len(batch.ids), N_LABELS)) < 0.4
     whole = _score(oracle, batch, FIXED)
-    assert np.allclose(_score(oracle, batch, FIXED, wanted).strength, whole.strength[whole.labels == 3])
+    expected = whole.strength[wanted[whole.rows, whole.labels]]
+    assert np.allclose(_score(oracle, batch, FIXED, wanted).strength, expected)
+
+
+def test_sequences_of_no_wanted_label_are_not_computed(oracle: Oracle, batch: Batch) -> None:
+    unknown = repeat(batch, np.arange(len(batch.ids)))
+    unknown.ids[0, 1] = UNK  # which the oracle refuses
+    wanted = np.ones((len(batch.ids), N_LABELS), bool)
+    wanted[0] = False
+    assert set(_score(oracle, unknown, FIXED, wanted).rows) == set(np.flatnonzero(batch.lengths > 4)) - {0}
 
 
 def _particles_by_hand(process: ExactProcess, oracle: Oracle, batch: Batch, row: int) -> Floats:
@@ -293,15 +299,16 @@ def test_adaptive_scores_are_means_over_all_rounds(oracle: Oracle, batch: Batch)
 
 
 def test_stopping_early_decides_as_many_particles_do(process: ExactProcess, oracle: Oracle) -> None:
+    """Sequences that were left early have no more wrong decisions, on average, than were allowed."""
     data = process.sample(12, seed=102).data
     batch = Batches(data, oracle.vocabulary, oracle.max_length).take(np.arange(12))
-    cut = StaticCut(0.02)
-    early = _score(oracle, batch, replace(ADAPTIVE, particles=128), cut=cut)
-    many = _score(oracle, batch, replace(ADAPTIVE, particles=400, error=0.0), cut=cut)
-    stopped = early.particles < 128
-    wrong = (cut.keep(early) != cut.keep(many))[stopped]
-    assert stopped.mean() > 0.3
-    assert wrong.mean() < ADAPTIVE.error
+    cut, config = StaticCut(0.02), replace(ADAPTIVE, particles=128, error=0.4)
+    early = _score(oracle, batch, config, cut=cut)
+    many = _score(oracle, batch, replace(config, particles=400, error=0.0), cut=cut)
+    left = early.particles < 128
+    n_left = len(np.unique(early.rows[left]))
+    assert n_left > 4
+    assert (cut.keep(early) != cut.keep(many))[left].sum() <= 0.4 * n_left
 
 
 def test_stratified_draws_vary_less(oracle: Oracle, batch: Batch) -> None:
@@ -314,68 +321,6 @@ def test_stratified_draws_vary_less(oracle: Oracle, batch: Batch) -> None:
         found = _score(oracle, many, config, seeds=np.arange(60)).strength.reshape(60, -1)
         variances.append(found.var(axis=0).sum())
     assert variances[0] < 0.6 * variances[1]
-
-
-def test_the_papers_settings_are_its_own() -> None:
-    assert (PAPER.context, PAPER.particles, PAPER.top_k, PAPER.top_p) == (15, 68, 35, 0.8)
-    assert (PAPER.draws, PAPER.nucleus, PAPER.order, PAPER.error) == ("independent", "within", "observed", 0)
-
-
-@pytest.fixture(scope="module")
-def paper() -> ModuleType:
-    """The plain transcription of the paper's procedure."""
-    import importlib.util
-
-    path = Path(__file__).parents[2] / "benchmarks" / "paper_phase1.py"
-    spec = importlib.util.spec_from_file_location("paper_phase1", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def equally_long(process: ExactProcess) -> tuple[Oracle, Batch]:
-    """Sequences of 20 events each."""
-    sure = ExactProcess(
-        replace(process.config, length_min=20), process.first, process.following, process.rules
-    )
-    model = Oracle(sure)
-    return model, Batches(sure.sample(6, seed=103).data, model.vocabulary, 22).take(np.arange(6))
-
-
-def _both(paper: ModuleType, model: Oracle, batch: Batch) -> tuple[Any, Scores]:
-    """The paper's procedure and ours on the same contexts."""
-    config = replace(PAPER, context=4, particles=12)
-    seeds = 50 + np.arange(len(batch.ids))
-    contexts = Contexts(model, batch, np.arange(len(batch.ids)), seeds, config)
-    drawn = torch.tensor(np.stack([contexts.draw(row, 12) for row in range(len(batch.ids))]))
-    # without EOS and padding the listing's statistics run over events alone
-    events = Batch(batch.ids[:, :-1], batch.times[:, :-1], batch.lengths, batch.labels)
-    return paper.paper_phase1(model, events, drawn), _score(model, batch, config)
-
-
-@pytest.mark.parametrize("name", ["strength", "effect", "spread"])
-def test_scores_are_those_of_the_papers_procedure(
-    paper: ModuleType, equally_long: tuple[Oracle, Batch], name: str
-) -> None:
-    theirs, ours = _both(paper, *equally_long)
-    found = getattr(theirs, name)[ours.rows, ours.positions, ours.labels].numpy()
-    assert np.allclose(getattr(ours, name), found, atol=2e-6)
-
-
-def test_edges_are_those_of_the_papers_procedure(
-    paper: ModuleType, equally_long: tuple[Oracle, Batch]
-) -> None:
-    theirs, ours = _both(paper, *equally_long)
-    found = theirs.edges[ours.rows, ours.positions, ours.labels].numpy()
-    kept = RelativeCut(2.75, floor=1e-6).keep(ours)
-    assert kept.any()
-    assert (kept == found).all()
 
 
 @pytest.mark.parametrize(

@@ -136,9 +136,7 @@ def uniforms(seed: int, done: int, n: int, context: int, draws: str) -> Floats:
     if draws == "independent":
         return rng.random((context, n))
     offsets = np.random.default_rng(seed % 2**64).random((context, 1)) * n % 1  # in steps
-    if done not in (0, n):
-        offsets = rng.random((context, 1))
-    elif done:
+    if done:
         offsets = (offsets + 0.5) % 1
     steps = rng.permuted(np.tile(np.arange(n), (context, 1)), axis=1)
     return np.minimum((steps + offsets) / n, np.nextafter(1.0, 0.0))

@@ -115,7 +115,7 @@ class RelativeCut:
         mean = np.bincount(group, scores.strength) / n
         squares = np.bincount(group, (scores.strength - mean[group]) ** 2)
         threshold = mean + self.z_cut * np.sqrt(squares / np.maximum(n - 1, 1))
-        return (scores.strength > np.maximum(threshold, self.floor)[group]) & (n > 1)[group]
+        return scores.strength > np.maximum(threshold, self.floor)[group]
 
     def margins(self, draws: Floats) -> Floats:
         """Strength of each particle minus the threshold as it would move with that particle.

@@ -234,7 +234,8 @@ class _Passes:
         start = 0
         for tally, n in zip(tallies, counts.tolist(), strict=True):
             width = tally.length - 1 - context
-            part = logits[start : start + n * width, torch.as_tensor(np.searchsorted(columns, tally.labels))]
+            chosen = torch.as_tensor(np.searchsorted(columns, tally.labels), device=logits.device)
+            part = logits[start : start + n * width, chosen]
             tally.add(part.view(n, width, len(tally.labels)), keeps)
             start += n * width
 
