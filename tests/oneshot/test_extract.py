@@ -1,3 +1,4 @@
+import json
 import signal
 import subprocess
 import sys
@@ -166,8 +167,29 @@ def test_cut_sequences_are_counted_once(chain: EventDataset, fitted: Transformer
 
 
 def test_the_paper_looks_at_prefixes_only(oracle: Oracle, sampled: EventDataset, tmp_path: Path) -> None:
-    extract(oracle, sampled[:60], tmp_path / "edges", ExtractConfig(preset="paper", workers=1))
+    with pytest.warns(EventCargoWarning, match="can have no edge"):
+        extract(oracle, sampled[:60], tmp_path / "edges", ExtractConfig(preset="paper", workers=1))
     assert EdgeTable.read(tmp_path / "edges").support["test"].unique().to_list() == ["prefix"]
+
+
+def test_a_pooled_cut_is_fitted_once_and_used(
+    fitted: Transformer, chain: EventDataset, tmp_path: Path
+) -> None:
+    config = replace(CONFIG, test="prefix", cut="pooled")
+    extract(fitted, chain, tmp_path / "edges", config)
+    threshold = json.loads((tmp_path / "edges" / "cut.json").read_text())["threshold"]
+    strengths = EdgeTable.read(tmp_path / "edges").edges["strength"]
+    assert 0 < threshold < strengths.min()
+    before = bytes_of(tmp_path / "edges")
+    extract(fitted, chain, tmp_path / "edges", config, resume=True)
+    assert bytes_of(tmp_path / "edges") == before
+
+
+def test_sequences_too_short_for_the_cut_are_counted(
+    oracle: Oracle, sampled: EventDataset, tmp_path: Path
+) -> None:
+    with pytest.warns(EventCargoWarning, match="can have no edge"):
+        extract(oracle, sampled[:30], tmp_path / "edges", replace(CONFIG, test="prefix"))
 
 
 def test_stages_are_told(fitted: Transformer, chain: EventDataset, tmp_path: Path) -> None:

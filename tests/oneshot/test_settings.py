@@ -35,11 +35,32 @@ def test_settings_reach_the_prefix_test() -> None:
     assert (config.particles, config.context) == (7, 4)
 
 
+def test_other_cuts_of_prefixes_may_be_asked_for() -> None:
+    (static,) = ExtractConfig(test="prefix", cut="static", threshold=0.3).examiners()
+    (pooled,) = ExtractConfig(test="prefix", cut="pooled").examiners(pooled=0.07)
+    assert (static.cut, pooled.cut) == (StaticCut(0.3), StaticCut(0.07))
+    assert pooled.test.cut == StaticCut(0.07)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("config", "pools"),
+    [
+        (ExtractConfig(test="prefix", cut="pooled"), True),
+        (ExtractConfig(test="total", cut="pooled"), False),
+        (ExtractConfig(test="both"), False),
+        (ExtractConfig(preset="paper", cut="pooled"), False),
+    ],
+)
+def test_a_cut_is_pooled_where_it_is_used(config: ExtractConfig, pools: bool) -> None:
+    assert config.pools == pools
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"test": "all"}, "test='all': use total, prefix or both"),
         ({"preset": "mine"}, "preset='mine'"),
+        ({"cut": "sharp"}, "cut='sharp'"),
         ({"shard": 0}, "shard=0"),
         ({"workers": -1}, "workers=-1"),
         ({"seed": -1}, "seed=-1"),

@@ -37,6 +37,7 @@ class Task:
     seeds: NDArray[np.int64]
     size: int
     config: ExtractConfig
+    pooled: float | None = None  # the threshold of the pooled cut
 
     def length(self, number: int) -> int:
         """Sequences of a shard."""
@@ -49,7 +50,7 @@ class Task:
             model,
             self.data.select(rows),
             self.selection.rows(rows),
-            self.config.examiners(),
+            self.config.examiners(self.pooled),
             self.seeds[rows],
         )
         folder.write(number, table)

@@ -4,8 +4,9 @@ A shard is written when it is done. A run that was stopped or killed goes on wit
 and its result is that of an uninterrupted one, byte for byte.
 """
 
-from collections.abc import Callable
-from dataclasses import asdict
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,22 @@ from eventcargo.batches import report_cuts
 from eventcargo.edges import EdgeFolder
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
-from eventcargo.models.density import DensityModel, check_labels, check_values
+from eventcargo.models.density import DensityModel, check_labels, check_values, walk
 from eventcargo.models.runs import data_fingerprint, model_fingerprint
 from eventcargo.oneshot.crew import Crew, Task
+from eventcargo.oneshot.cuts import fit_pooled_cut
 from eventcargo.oneshot.examination import BLOCK, sequence_seeds
 from eventcargo.oneshot.ledger import POLARITIES
+from eventcargo.oneshot.prefix import PrefixTest
+from eventcargo.oneshot.scores import Scores
 from eventcargo.oneshot.selection import Selection, select
 from eventcargo.oneshot.settings import ExtractConfig
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many sequences are done, and how many there are in all."""
+
+POOLED = 500
+"""Sequences a pooled cut is fitted to."""
 
 FREE = ("workers", "max_memory")
 """Settings that change how a result is computed, not the result."""
@@ -64,7 +71,10 @@ def extract(
     size = -(-config.shard // BLOCK) * BLOCK
     folder = EdgeFolder.create(Path(out), _plan(model, data, config, size), resume)
     seeds = sequence_seeds(data, config.seed)
-    task = Task(data, _selection(folder, model, data, config, seeds, progress), seeds, size, config)
+    selection = _selection(folder, model, data, config, seeds, progress)
+    pooled = _pooled_cut(folder, model, data, config, seeds) if config.pools else None
+    _report_short(config, data, pooled)
+    task = Task(data, selection, seeds, size, config, pooled)
     left = folder.missing()
     done = len(data) - sum(task.length(number) for number in left)
     with Crew(model, task, folder) as crew:
@@ -105,6 +115,35 @@ def _selection(
     table = pl.read_parquet(path)
     parts = {name: table.filter(polarity=name) for name in POLARITIES}
     return Selection(**{name: _matrix(part, shape) for name, part in parts.items()})
+
+
+def _pooled_cut(
+    folder: EdgeFolder, model: DensityModel, data: EventDataset, config: ExtractConfig, seeds: Any
+) -> float:
+    """The threshold of the pooled cut, from some sequences with labels; kept in the folder."""
+    path = folder.folder / "cut.json"
+    if not path.exists():
+        rows = np.flatnonzero(data.label_rows.lengths > 0)
+        rows = np.sort(rows[np.argsort(seeds[rows], kind="stable")[:POOLED]])
+        threshold = fit_pooled_cut(_prefix_scores(model, data.select(rows), config, seeds[rows])).threshold
+        with atomic_file(path) as target:
+            target.write_text(json.dumps({"threshold": threshold}), "utf-8")
+    return float(json.loads(path.read_text("utf-8"))["threshold"])
+
+
+def _prefix_scores(
+    model: DensityModel, data: EventDataset, config: ExtractConfig, seeds: Any
+) -> Iterator[Scores]:
+    """Scores of all events of some sequences, with all particles."""
+    test = PrefixTest(replace(config.prefix, error=0.0))
+    for rows, batch in walk(model, data, tokens=4_096):
+        yield test.score(model, batch, batch.labels > 0, seeds[rows])
+
+
+def _report_short(config: ExtractConfig, data: EventDataset, pooled: float | None) -> None:
+    for examiner in config.examiners(pooled):
+        if isinstance(examiner.test, PrefixTest):
+            examiner.test.report_short(data.lengths)
 
 
 def _write_selection(path: Path, selection: Selection) -> None:

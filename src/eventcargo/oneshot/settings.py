@@ -22,9 +22,12 @@ class ExtractConfig(SelectionConfig, PrefixConfig):
     """total: each event type given the whole rest of its sequence; prefix: each event given those before it,
     as the paper does; both"""
     threshold: float = 0.2
-    """total: strength in nats above which an event type is an edge"""
+    """total, and prefix with a static cut: strength in nats above which an event type is an edge"""
+    cut: Literal["relative", "pooled", "static"] = "relative"
+    """prefix: an edge is stronger than the mean of its sequence by z_cut standard deviations (relative), than
+    the mean of many sequences (pooled), or than threshold (static)"""
     z_cut: float = 2.75
-    """prefix: standard deviations above the mean of its sequence from which on an event is an edge"""
+    """prefix: standard deviations of the relative cut"""
     preset: Literal["default", "paper"] = "default"
     """paper: the prefix test with the paper's settings, whatever else is set for it"""
     shard: int = 2048
@@ -41,6 +44,8 @@ class ExtractConfig(SelectionConfig, PrefixConfig):
         PrefixConfig.__post_init__(self)
         if self.test not in ("total", "prefix", "both"):
             raise ConfigError(f"test={self.test!r}: use total, prefix or both")
+        if self.cut not in ("relative", "pooled", "static"):
+            raise ConfigError(f"cut={self.cut!r}: use relative, pooled or static")
         if self.preset not in ("default", "paper"):
             raise ConfigError(f"preset={self.preset!r}: use default or paper")
         if self.shard < 1:
@@ -57,17 +62,31 @@ class ExtractConfig(SelectionConfig, PrefixConfig):
             return ("prefix",)
         return ("prefix", "total") if self.test == "both" else (self.test,)
 
-    def examiners(self) -> list[Examiner]:
+    @property
+    def pools(self) -> bool:
+        """Whether a cut has to be fitted to the scores of many sequences first."""
+        return "prefix" in self.tests and self.cut == "pooled" and self.preset != "paper"
+
+    def examiners(self, pooled: float | None = None) -> list[Examiner]:
         """The tests with their cuts; the prefix test looks at sequences that carry the label only."""
         made = {"total": Examiner(TotalTest(), StaticCut(self.threshold))}
-        paper = self.preset == "paper"
-        cut: Cut = PAPER_CUT if paper else RelativeCut(self.z_cut)
-        made["prefix"] = Examiner(PrefixTest(PAPER if paper else self._prefix(), cut), cut, ("present",))
+        cut = self._cut(pooled)
+        made["prefix"] = Examiner(PrefixTest(self.prefix, cut), cut, ("present",))
         return [made[name] for name in self.tests]
 
-    def _prefix(self) -> PrefixConfig:
+    def _cut(self, pooled: float | None) -> Cut:
+        if self.preset == "paper":
+            return PAPER_CUT
+        if self.cut == "pooled" and pooled is not None:
+            return StaticCut(pooled)
+        return StaticCut(self.threshold) if self.cut == "static" else RelativeCut(self.z_cut)
+
+    @property
+    def prefix(self) -> PrefixConfig:
+        """Settings of the prefix test alone."""
         names = PrefixConfig.__dataclass_fields__
-        return replace(PrefixConfig(), **{name: getattr(self, name) for name in names})
+        own = replace(PrefixConfig(), **{name: getattr(self, name) for name in names})
+        return PAPER if self.preset == "paper" else own
 
 
 def memory(text: str) -> float:
