@@ -39,7 +39,7 @@ from record import peak_gigabytes, provenance, save
 EVENT_TYPES, LABELS, WIDTH = 29_100, 474, 192
 SIMULATED = 20_000
 """Sequences; four fifths of them are trained on."""
-TAKEN = 16
+TAKEN = 32
 """Sequences after which the next procedure has its turn."""
 REFERENCE = 1_024
 ADAPTIVE = replace(PrefixConfig(), nucleus=PAPER.nucleus)
@@ -53,7 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=100)
     parser.add_argument("--sequences", type=int, default=64)
-    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=5.0, help="of training")
     parser.add_argument("--model", type=Path, default=None, help="folder of a trained model, made if missing")
     parser.add_argument("--out", type=Path, default=None)
@@ -73,7 +73,7 @@ def main() -> None:
         "events": [float(test.lengths.mean()), float(test.lengths.std())],
         "labels_of_a_sequence": float(test.label_rows.lengths.mean()),
         **compare(model, batches, options.turns),
-        "sizes": sizes(options.seed, TAKEN, 3 * options.turns),
+        "sizes": sizes(options.seed, TAKEN, options.turns),
         "peak_gigabytes": peak_gigabytes(),
     }
     print(f"written to {save('phase1_speed', result, options.out)}")
@@ -209,6 +209,7 @@ def untrained(event_types: int, labels: int, sequences: int, seed: int) -> tuple
     label_names = data.label_names[:labels]
     model = Transformer(preset("small"), Vocabulary(tuple(names)), label_names, seed=seed).eval()
     torch.nn.init.normal_(model.label_head.weight, std=0.3)
+    model.time_scale.fill_(float(np.diff(data.times).clip(0).mean()))
     batch = Batches(data, model.vocabulary, WIDTH).take(np.arange(sequences))
     ids = np.where(batch.ids > 3, 4 + batch.ids % event_types, batch.ids)
     wanted = np.eye(labels, dtype=np.float32)[np.random.default_rng(seed).integers(0, labels, sequences)]

@@ -299,12 +299,12 @@ def test_the_linear_term_of_a_run_is_fitted_once(chain: EventDataset, tmp_path: 
 def test_the_time_of_the_linear_term_counts(chain: EventDataset, tmp_path: Path) -> None:
     config = TrainConfig(max_time="20s", tokens=256)
     first = Training(chain, config, BOTH, run=tmp_path)
-    assert first._term_seconds > 0
+    assert first._clock.term_seconds > 0
     began = time.monotonic()
     resumed = Training(chain, config, BOTH, run=tmp_path, resume=True)
     resumed._used(0)
     spent = time.monotonic() - began
-    assert first._term_seconds < resumed.state.elapsed <= first._term_seconds + spent
+    assert first._clock.term_seconds < resumed.state.elapsed <= first._clock.term_seconds + spent
 
 
 def test_quality_is_written_beside_the_model(chain: EventDataset, tmp_path: Path) -> None:

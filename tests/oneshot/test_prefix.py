@@ -144,8 +144,11 @@ def test_sequences_long_enough_are_not_reported() -> None:
     PrefixTest(PrefixConfig(context=15), StaticCut(0.1)).report_short(np.array([16, 90]))
 
 
-def test_a_batch_with_nothing_to_score_gives_no_scores(oracle: Oracle, batch: Batch) -> None:
-    assert len(_score(oracle, batch, replace(FIXED, context=20))) == 0
+@pytest.mark.parametrize("particles", [0, 6])
+def test_a_batch_with_nothing_to_score_gives_no_scores(
+    transformer: Transformer, batch: Batch, particles: int
+) -> None:
+    assert len(_score(transformer, batch, replace(FIXED, context=20, particles=particles))) == 0
 
 
 def test_only_wanted_labels_are_scored_in_order(oracle: Oracle, batch: Batch) -> None:

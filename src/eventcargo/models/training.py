@@ -26,6 +26,7 @@ from eventcargo.events import EventDataset
 from eventcargo.models import appraisal, holdout
 from eventcargo.models.appraisal import appraise
 from eventcargo.models.checkpoint import load_optimizer, optimizer_tensors, taken
+from eventcargo.models.clock import Clock
 from eventcargo.models.gradients import clip_gradients
 from eventcargo.models.holdout import Held, HoldOut, set_aside
 from eventcargo.models.interrupt import Interrupted, Listener
@@ -45,12 +46,6 @@ __all__ = ["Progress", "TrainConfig", "Training", "train"]
 
 ORDER, STEP = 1, 2
 """What begins the seeds of the order of an epoch and of the draws of a step, so that they differ."""
-
-CHECK_SHARE = 0.1
-"""Share of a run's time that checks of the held-out sequences may take."""
-
-MOST_RESERVED = 0.3
-"""Largest share of a run's time that is kept free for what comes after the last step."""
 
 SMOOTHING = 0.98
 """Weight of the past in the loss that is reported."""
@@ -106,8 +101,8 @@ class Training:
         resume: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        self._started = time.monotonic()
         self._config, self._progress, self._team = config, progress, Team.present()
+        self._clock = Clock(config, self._team)
         vocabulary = vocabulary or Vocabulary.from_dataset(data, config.min_count)
         self._folder = _open_folder(run, _settings(data, config, shape, linear, vocabulary), resume)
         kept, held = set_aside(data, config.held_out, config.seed)
@@ -115,9 +110,8 @@ class Training:
         if kept.n_events == 0:
             raise DataError(f"{len(kept):,} sequences to train on hold no event; give data with events")
         report_cuts(data, shape.max_length)
-        self._term_seconds = 0.0
         if linear is None and shape.linear and data.label_names:
-            linear, self._term_seconds = run_term(
+            linear, self._clock.term_seconds = run_term(
                 kept, vocabulary, shape.max_length, config, self._folder, self._team, progress
             )
         rates = Rates.of(kept, vocabulary, config.unlabelled)
@@ -133,15 +127,10 @@ class Training:
         self._best: dict[str, Tensor] = {}
         self.state = State()
         self._seen = 0
-        self._check_seconds = 0.0
-        # appraising takes as long as so many checks; the time for both is kept free at the end
-        self._judged = 3 + min(len(held), appraisal.MOST_SEQUENCES) / holdout.MOST_SEQUENCES
+        # appraising takes as long as so many checks
+        self._clock.end_checks = 3 + min(len(held), appraisal.MOST_SEQUENCES) / holdout.MOST_SEQUENCES
         self._restore()
-        self._resumed_at = self.state.elapsed or max(0.0, self._term_seconds - self._since_start())
-        self._prepared = self._since_start()
-
-    def _since_start(self) -> float:
-        return time.monotonic() - self._started
+        self._clock.begin(self.state.elapsed)
 
     @property
     def leads(self) -> bool:
@@ -245,19 +234,15 @@ class Training:
         )
 
     def _used(self, step: int) -> float:
-        """Share of the budget used when this many steps are done, the same in all processes."""
-        self.state.elapsed = self._resumed_at + self._since_start()
-        spent, limit = self._term_seconds, self._config.time_limit
-        reserved = min(self._check_seconds * self._judged, MOST_RESERVED * limit)
-        used = self._config.used(step, self.state.elapsed - spent, reserved + spent)
-        return self._team.agree(used)[0] if math.isfinite(self._config.time_limit) else used
+        self.state.elapsed = self._clock.elapsed
+        return self._clock.used(step)
 
     def _look(self) -> None:
         """Report the step; look at the held-out sequences where it is time, and at the end."""
         used = self._used(self.state.step)
         self._report(used)
         self.state.finished = used >= 1
-        number = math.floor(used * self._checks())
+        number = math.floor(used * self._clock.checks())
         if self._held is None or (number <= self.state.checked and used < 1):
             return
         self.state.checked = number
@@ -267,14 +252,7 @@ class Training:
         """Look at the held-out sequences, and at the time that takes."""
         began = time.monotonic()
         self._judge(held.check(self.model))
-        self._check_seconds = self._team.agree(time.monotonic() - began)[0]
-
-    def _checks(self) -> int:
-        """How often to look; a run bounded by time spends no more than a tenth of it on looking."""
-        room = CHECK_SHARE * self._config.time_limit
-        if not self._check_seconds or math.isinf(room):
-            return self._config.checks
-        return min(self._config.checks, max(1, int(room / self._check_seconds)))
+        self._clock.note_check(began)
 
     def _judge(self, held: Held) -> None:
         self.state.history.append({"step": self.state.step, **asdict(held)})
@@ -290,11 +268,9 @@ class Training:
     def _report(self, used: float) -> None:
         if self._progress is None or not self._team.leads:
             return
-        here = max(self._since_start() - self._prepared, 1e-9)
         history = self.state.history
-        left = (self.state.elapsed - self._term_seconds) * (1 - used) / max(used, 1e-9)
         f1 = history[-1]["label_f1"] if history else None
-        rate = self._seen / here
+        rate, left = self._seen / self._clock.stepping, self._clock.left(used)
         self._progress(Progress(self.state.step, used, self.state.loss, f1, rate, left))
 
     def _save_or_stop(self, listener: Listener) -> None:

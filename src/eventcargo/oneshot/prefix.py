@@ -138,7 +138,7 @@ class PrefixTest:
         rows = np.flatnonzero((n_scored > 0) & wanted.any(axis=1))
         draws = np.cumsum((n_scored * wanted.sum(axis=1))[rows] * max(self.config.particles, 1))
         tallies: list[Tally] = []
-        for part in np.split(rows, np.flatnonzero(np.diff(draws // DRAWS_AT_ONCE)) + 1) if len(rows) else ():
+        for part in np.split(rows, np.flatnonzero(np.diff(draws // DRAWS_AT_ONCE)) + 1):
             found = [
                 Tally(row, np.flatnonzero(wanted[row]), int(batch.lengths[row])) for row in part.tolist()
             ]
