@@ -12,8 +12,9 @@ from eventcargo.models.runs import RunFolder
 from eventcargo.models.settings import TrainConfig
 from eventcargo.vocabulary import Vocabulary
 
-SHARE = 0.5
-"""Share of a run's time the fit may take; labels whose turn does not come are left to the Transformer."""
+SHARE = 0.75
+"""Share of a run's time the fit may take, if it must: it is worth more than the Transformer's first steps.
+Labels whose turn does not come are left to the Transformer."""
 
 
 def run_term(
