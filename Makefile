@@ -29,7 +29,7 @@ $(VENV)/.dev: $(VENV)/.runtime
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.runtime
-	$(PIP) -e '.[meds,bench]'
+	$(PIP) -e '.[meds,hf,bench]'
 	@touch $@
 
 setup: $(VENV)/.runtime
@@ -64,6 +64,13 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/regimes.py
 	$(BIN)/python benchmarks/pycausalfs.py
 	$(BIN)/python benchmarks/paper_size.py
+	$(BIN)/python benchmarks/label_model.py --minutes 10
+	$(BIN)/python benchmarks/training_speed.py
+	$(BIN)/python benchmarks/paper_size_model.py --run benchmarks/paper-run
+	$(BIN)/python benchmarks/oracle.py
+	$(BIN)/python benchmarks/extract_size.py benchmarks/paper-run
+	$(BIN)/python benchmarks/phase1_speed.py
+	$(BIN)/python benchmarks/particles.py
 
 clean:
-	rm -rf $(VENV) $(DEMO)
+	rm -rf $(VENV) $(DEMO) benchmarks/paper-run
