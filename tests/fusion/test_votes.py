@@ -1,0 +1,151 @@
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from eventcargo import ConfigError, DataError, EdgeTable
+from eventcargo.edges import CHANCES, EDGES, SUPPORT
+from eventcargo.errors import EventCargoWarning
+from eventcargo.fusion import Votes
+
+KIND = {"test": "total", "polarity": "present"}
+
+
+def table(*edges: tuple[str, str, int, float, float], tested: int = 4, met: int = 3) -> EdgeTable:
+    """Edges (sequence, event, position, strength, effect) of the label bad; x and y met it `met` times."""
+    rows = [
+        {"sequence": s, "label": "bad", "event": e, "position": p, "strength": v, "spread": 0.0, "effect": d}
+        | KIND
+        for s, e, p, v, d in edges
+    ]
+    looked = {"label": "bad", "sequences": tested, **KIND}
+    chances = [{**looked, "event": event, "sequences": met} for event in ("x", "y")]
+    return EdgeTable(
+        pl.DataFrame(rows, schema=EDGES),
+        pl.DataFrame([looked], schema=SUPPORT),
+        pl.DataFrame(chances, schema=CHANCES),
+    )
+
+
+def random_part(rng: np.random.Generator, sequence: str) -> EdgeTable:
+    edges = [
+        (sequence, event, position, float(rng.random()), float(rng.normal()))
+        for event in "xy"
+        for position in range(rng.integers(4))
+    ]
+    return table(*edges, tested=1, met=1)
+
+
+def first(votes: Votes) -> dict[str, object]:
+    return votes.table.row(0, named=True)
+
+
+def test_a_pair_has_votes_support_chances_and_means() -> None:
+    votes = Votes.of(table(("s1", "x", 0, 0.5, 0.25), ("s2", "x", 3, 1.0, 0.5)))
+    assert first(votes) == {
+        "label": "bad",
+        "event": "x",
+        "votes": 2,
+        "support": 4,
+        "chances": 3,
+        "frequency": 0.5,
+        "strength": 0.75,
+        "effect": 0.375,
+    }
+
+
+def test_a_pair_without_votes_has_no_means() -> None:
+    row = Votes.of(table()).table.row(1, named=True)
+    assert (row["event"], row["votes"], row["chances"], row["strength"]) == ("y", 0, 3, None)
+
+
+def test_an_edge_votes_once_a_sequence_with_its_strongest_occurrence() -> None:
+    votes = Votes.of(table(("s1", "x", 0, 0.5, 0.25), ("s1", "x", 2, 1.0, -0.5), ("s1", "x", 4, 0.1, 0.0)))
+    row = first(votes)
+    assert (row["votes"], row["strength"], row["effect"]) == (1, 1.0, -0.5)
+
+
+def test_of_equally_strong_occurrences_the_first_votes() -> None:
+    row = first(Votes.of(table(("s1", "x", 7, 0.5, 0.25), ("s1", "x", 2, 0.5, -0.5))))
+    assert row["effect"] == -0.5
+
+
+def absent(part: EdgeTable) -> EdgeTable:
+    frames = (part.edges, part.support, part.chances)
+    return EdgeTable(*(frame.with_columns(polarity=pl.lit("absent")) for frame in frames))
+
+
+def test_only_the_polarity_asked_for_votes() -> None:
+    whole = EdgeTable.join([table(("s1", "x", 0, 0.5, 0.25)), absent(table(tested=9, met=5))])
+    row = first(Votes.of(whole, polarity="absent"))
+    assert (row["votes"], row["chances"], row["support"]) == (0, 5, 9)
+
+
+def test_joined_parts_have_the_bytes_of_the_whole() -> None:
+    rng = np.random.default_rng(5)
+    parts = [random_part(rng, f"s{n}") for n in range(40)]
+    whole = Votes.of(EdgeTable.join(parts))
+    left, right = (Votes.of(EdgeTable.join(parts[k::2])) for k in (0, 1))
+    joined = Votes.join([right, left])
+    assert_frame_equal(joined.table, whole.table, check_exact=True)
+    assert joined.support == whole.support
+
+
+def test_the_chances_of_a_part_without_votes_count() -> None:
+    joined = Votes.join([Votes.of(table(("s1", "x", 0, 0.5, 0.0))), Votes.of(table())])
+    assert (first(joined)["chances"], first(joined)["frequency"]) == (6, 0.125)
+
+
+def test_votes_of_different_kinds_are_not_joined() -> None:
+    empty = EdgeTable.join([])
+    with pytest.raises(DataError, match="2 kinds"):
+        Votes.join([Votes.of(empty, "total"), Votes.of(empty, "prefix")])
+
+
+def test_no_votes_at_all_are_not_joined() -> None:
+    with pytest.raises(DataError, match="0 kinds"):
+        Votes.join([])
+
+
+def test_an_unknown_test_is_refused() -> None:
+    with pytest.raises(ConfigError, match="test='totl': use prefix or total"):
+        Votes.of(EdgeTable.join([]), test="totl")
+
+
+def test_an_unknown_polarity_is_refused() -> None:
+    with pytest.raises(ConfigError, match="polarity='here': use present or absent"):
+        Votes.of(EdgeTable.join([]), polarity="here")
+
+
+def test_a_kind_that_was_not_tested_is_warned_of() -> None:
+    with pytest.warns(EventCargoWarning, match="0 labels were tested by prefix where they are present, 1"):
+        Votes.of(table(), test="prefix")
+
+
+def test_an_empty_table_is_not_warned_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Votes.of(EdgeTable.join([])).table.is_empty()
+
+
+def test_more_votes_than_chances_are_refused() -> None:
+    with pytest.raises(DataError, match=r"more votes than chances.*'bad' <- 'x' with 2 and 1"):
+        Votes.of(table(("s1", "x", 0, 0.5, 0.0), ("s2", "x", 0, 0.5, 0.0), met=1))
+
+
+def test_more_chances_than_support_are_refused() -> None:
+    with pytest.raises(DataError, match=r"2 pairs have more chances than support.* with 3 and 2"):
+        Votes.of(table(tested=2))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
+def test_a_strength_that_is_no_number_is_refused(value: float) -> None:
+    with pytest.raises(DataError, match=r"1 edges.*sequence 's1'"):
+        Votes.of(table(("s1", "x", 0, value, 0.0)))
+
+
+def test_sums_that_would_wrap_around_are_refused() -> None:
+    with pytest.raises(DataError, match=r"strength adds up to 4e\+09, at most 2,147,483,648"):
+        Votes.of(table(("s1", "x", 0, 2e9, 0.0), ("s2", "x", 0, 2e9, 0.0)))
