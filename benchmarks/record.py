@@ -32,7 +32,11 @@ def provenance(seed: int | list[int]) -> dict[str, Any]:
 
 
 def peak_gigabytes() -> float:
-    """Largest resident memory of this process so far."""
+    """Largest resident memory of this process so far; not that of the process that started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024**2
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
 
 
