@@ -328,13 +328,17 @@ def changed(before: Transformer, after: Transformer) -> set[str]:
     return {name for name, value in before.named_parameters() if not torch.equal(value, other[name])}
 
 
+def take_steps(training: Training, n: int) -> None:
+    rows = training._order()
+    for _ in range(n):
+        training._begin_labels()
+        training._step(next(rows))
+
+
 def test_pretraining_leaves_the_labels_alone(chain: EventDataset) -> None:
     config = replace(QUICK, pretrain=0.5, held_out=0.0)
     start, half = Training(chain, config, SHAPE), Training(chain, config, SHAPE)
-    rows = half._order()
-    for _ in range(5):
-        half._begin_labels()
-        half._step(next(rows))
+    take_steps(half, 5)
     assert not any(name.startswith(LABEL_PARTS) for name in changed(start.model, half.model))
     assert "embedding.weight" in changed(start.model, half.model)
 
@@ -343,10 +347,7 @@ def test_frozen_weights_stay_as_pretraining_left_them(chain: EventDataset) -> No
     shape = replace(SHAPE, label_layers=1)
     config = replace(QUICK, pretrain=0.5, freeze=True, held_out=0.0)
     half, full = Training(chain, config, shape), Training(chain, config, shape)
-    rows = half._order()
-    for _ in range(5):
-        half._begin_labels()
-        half._step(next(rows))
+    take_steps(half, 5)
     full.run()
     assert all(name.startswith(LABEL_PARTS) for name in changed(half.model, full.model))
     assert "label_blocks.0.feed_forward.out.weight" in changed(half.model, full.model)
@@ -355,10 +356,7 @@ def test_frozen_weights_stay_as_pretraining_left_them(chain: EventDataset) -> No
 def test_unfrozen_weights_go_on_learning(chain: EventDataset) -> None:
     config = replace(QUICK, pretrain=0.5, held_out=0.0)
     half, full = Training(chain, config, SHAPE), Training(chain, config, SHAPE)
-    rows = half._order()
-    for _ in range(5):
-        half._begin_labels()
-        half._step(next(rows))
+    take_steps(half, 5)
     full.run()
     assert "embedding.weight" in changed(half.model, full.model)
 

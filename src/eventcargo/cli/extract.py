@@ -1,28 +1,15 @@
 """`eventcargo extract RUN EVENTS --labels LABELS`: the edges of every sequence, by the model of a run."""
 
-import sys
 import time as clock
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import polars as pl
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES, read
 from eventcargo.cli.options import with_options
-from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, stage_bars
 from eventcargo.edges import EdgeTable
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.extract import extract as extract_edges
@@ -53,7 +40,7 @@ def extract(
     model = load_model(run / "model", device)
     data = read(events, labels, sequence_id, time, event, label, values)
     began = clock.perf_counter()
-    with _bars() as update:
+    with stage_bars("sequences") as update:
         folder = extract_edges(model, data, run / "edges", config, resume=resume, progress=update)
     table = EdgeTable.read(folder.folder)
     if as_json:
@@ -82,30 +69,3 @@ def _print_edges(table: EdgeTable) -> None:
 def _events(votes: pl.DataFrame, label: str) -> str:
     found = votes.filter(label=label).head(SHOWN_EVENTS)
     return ", ".join(f"{event} ({count:,})" for event, count in found.select("event", "len").iter_rows())
-
-
-@contextmanager
-def _bars() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on standard error for each stage, with sequences a second and time left."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
-    )
-    tasks: dict[str, TaskID] = {}
-    with bar:
-
-        def update(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bar.add_task(stage, total=total, rate="")
-            speed = bar.tasks[tasks[stage]].speed
-            rate = f"{speed:,.0f} sequences/s" if speed else ""
-            bar.update(tasks[stage], completed=done, total=total, rate=rate)
-
-        yield update

@@ -12,6 +12,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -68,9 +69,9 @@ def show(value: Any) -> str:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error with rate and time left; call the function with (done, in all)."""
-    bar = Progress(
+def stage_bars(unit: str = "") -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on standard error for each stage; call the function with (stage, done, in all)."""
+    bars = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
@@ -81,14 +82,24 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         console=Console(stderr=True),
         disable=not sys.stderr.isatty(),
     )
-    with bar:
-        task = bar.add_task(what, total=None, rate="")
+    tasks: dict[str, TaskID] = {}
+    with bars:
 
-        def update(done: int, total: int) -> None:
-            speed = bar.tasks[0].speed
-            bar.update(task, completed=done, total=total, rate=f"{speed:,.1f}/s" if speed else "")
+        def update(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total, rate="")
+            speed = bars.tasks[tasks[stage]].speed
+            rate = f"{speed:,.1f}{unit and ' ' + unit}/s" if speed else ""
+            bars.update(tasks[stage], completed=done, total=total, rate=rate)
 
         yield update
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """One bar with rate and time left; call the function with (done, in all)."""
+    with stage_bars() as update:
+        yield lambda done, total: update(what, done, total)
 
 
 def _console() -> Console:
