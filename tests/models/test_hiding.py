@@ -7,7 +7,7 @@ import pytest
 
 from eventcargo import EventDataset, Vocabulary
 from eventcargo.batches import Batch, Batches
-from eventcargo.models.features import FAMILIES
+from eventcargo.features import FAMILIES
 from eventcargo.models.hiding import Changes, Hiding, hiding
 from eventcargo.models.linear import LinearTerm
 from eventcargo.simulate import simulate

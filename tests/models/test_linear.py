@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
 from eventcargo.errors import EventCargoWarning
-from eventcargo.models.features import FAMILIES, feature_matrix
+from eventcargo.features import FAMILIES, feature_matrix
 from eventcargo.models.linear import LinearConfig, LinearTerm, fit_linear
 from eventcargo.simulate import simulate
 

@@ -17,6 +17,7 @@ from eventcargo import __version__
 from eventcargo.errors import EventCargoError, EventCargoWarning
 
 COMMANDS = {
+    "explain": "Say which events moved the labels of one sequence.",
     "simulate": "Make events with known causes: choose a regime.",
     "validate": "Read tables of events and labels, summarise them and say what is wrong.",
     "train": "Train the models of the next event and of the labels.",

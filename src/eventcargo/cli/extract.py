@@ -7,9 +7,10 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES, read
+from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, stage_bars
+from eventcargo.cli.source import Source, remember
 from eventcargo.edges import EdgeTable
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.extract import extract as extract_edges
@@ -38,10 +39,12 @@ def extract(
 ) -> None:
     """Find the events that moved each label in every sequence: phase 1."""
     model = load_model(run / "model", device)
-    data = read(events, labels, sequence_id, time, event, label, values)
+    source = Source(events, labels, sequence_id, time, event, label, tuple(values or ()))
+    data = source.read()
     began = clock.perf_counter()
     with stage_bars("sequences") as update:
         folder = extract_edges(model, data, run / "edges", config, resume=resume, progress=update)
+    remember(run, source)
     table = EdgeTable.read(folder.folder)
     if as_json:
         print_json({"edges": str(folder.folder), "rows": len(table.edges), "shards": folder.n_shards})

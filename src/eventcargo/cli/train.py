@@ -15,10 +15,11 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES, read
+from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.quality import print_quality
+from eventcargo.cli.source import Source, remember
 from eventcargo.models.interrupt import Interrupted
 from eventcargo.models.training import Progress, TrainConfig, Training
 from eventcargo.models.transformer import PRESETS, preset
@@ -53,10 +54,13 @@ def train(
 ) -> None:
     """Train the models of the next event and of the labels."""
     shape = preset(size, max_length=max_length, **({} if linear is None else {"linear": linear}))
-    data = read(events, labels, sequence_id, time, event, label, values)
+    source = Source(events, labels, sequence_id, time, event, label, tuple(values or ()))
+    data = source.read()
     try:
         with _processes(config.device), _bar() as update:
             training = Training(data, config, shape, run=out, resume=resume, progress=update)
+            if training.leads:
+                remember(out, source)
             training.run()
     except Interrupted as stop:
         typer.echo(f"{stop}, with --resume", err=True)

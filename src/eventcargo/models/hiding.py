@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.batches import Batch
-from eventcargo.models.features import N_BUCKETS
+from eventcargo.features import N_BUCKETS
 from eventcargo.models.linear import LinearTerm
 
 Ints = NDArray[np.int64]

@@ -24,8 +24,8 @@ from eventcargo.baselines.independence import IndependenceTest, Target
 from eventcargo.batches import Batch, Batches
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.events import EventDataset
+from eventcargo.features import FAMILIES, Moments, feature_matrix, selected_moments
 from eventcargo.models.choice import Choice
-from eventcargo.models.features import FAMILIES, Moments, feature_matrix, selected_moments
 from eventcargo.models.lasso import Fit, base_fit, fit_lasso
 from eventcargo.vocabulary import Vocabulary
 

@@ -5,7 +5,7 @@ import pytest
 
 from eventcargo import EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
-from eventcargo.models.features import (
+from eventcargo.features import (
     DISTANCE_EDGES,
     FAMILIES,
     N_BUCKETS,

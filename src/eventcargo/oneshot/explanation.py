@@ -1,0 +1,148 @@
+"""Explanation: which events of one sequence moved which label, when, and what would be without them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import torch
+from numpy.typing import NDArray
+
+from eventcargo.batches import MARKS, Batch, Batches, report_cuts
+from eventcargo.errors import ConfigError, DataError
+from eventcargo.events import EventDataset, EventSequence
+from eventcargo.models.density import DensityModel, check_values
+from eventcargo.oneshot.total import TotalTest
+from eventcargo.vocabulary import UNK
+
+Ints = NDArray[np.int64]
+
+MOVES: dict[str, pl.DataType] = {
+    "label": pl.String(),
+    "position": pl.Int64(),  # of the event in its sequence, from 0
+    "time": pl.Float64(),
+    "event": pl.String(),
+    "so_far": pl.Float64(),  # P(label | events up to this one)
+    "without": pl.Float64(),  # P(label | sequence with this event type hidden)
+    "effect": pl.Float64(),  # P(label | sequence) - without
+    "strength": pl.Float64(),  # nats
+}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What moved the labels of one sequence.
+
+    `probabilities` has P(label | sequence) of every label asked for, most probable first. `moves` has a row
+    for each of them and each event that the model looked at; a type that occurs several times is hidden at
+    once, and its rows say the same but for `so_far`. What a model cannot say of a type that it does not
+    know is null.
+    """
+
+    sequence: EventSequence
+    probabilities: dict[str, float]
+    moves: pl.DataFrame
+
+    def causes(self, label: str, least: float = 0.0) -> pl.DataFrame:
+        """Event types by how strongly they move a label, each once, those above so many nats."""
+        if label not in self.probabilities:
+            raise KeyError(f"label {label!r} was not asked for; known are {list(self.probabilities)}")
+        of_label = self.moves.filter(pl.col("label") == label, pl.col("strength") > least)
+        first = of_label.unique("event", keep="first", maintain_order=True)
+        return first.sort(["strength", "position"], descending=[True, False]).drop("label", "so_far")
+
+
+def explain(model: DensityModel, sequence: EventSequence, labels: Sequence[str] | None = None) -> Explanation:
+    """Which events moved the labels of a sequence.
+
+    Without `labels`, those that the sequence carries or the model expects, the most probable one at least.
+
+    >>> from eventcargo.models import Oracle
+    >>> from eventcargo.simulate.exact import ExactConfig, ExactProcess
+    >>> process = ExactProcess.from_config(ExactConfig(), seed=1)
+    >>> found = explain(Oracle(process), process.sample(50, seed=1).data[0], labels=["L000"])
+    >>> found.moves.columns[-3:]
+    ['without', 'effect', 'strength']
+    """
+    data = _alone(model, sequence)
+    report_cuts(data, model.max_length)
+    batch = Batches(data, model.vocabulary, model.max_length).take(np.array([0]))
+    so_far = _so_far(model, batch)
+    columns = _columns(model, sequence, labels, so_far[-1])
+    moves = [_moves(model, sequence, batch, so_far, column) for column in columns]
+    return Explanation(
+        sequence,
+        {model.label_names[column]: float(so_far[-1, column]) for column in columns},
+        pl.concat([pl.DataFrame(schema=MOVES), *moves]),
+    )
+
+
+def _alone(model: DensityModel, sequence: EventSequence) -> EventDataset:
+    """A data set of this sequence."""
+    if not sequence.events:
+        raise DataError(f"sequence {sequence.id!r} has no events; there is nothing to explain")
+    names = tuple(getattr(model, "value_names", None) or ()) if sequence.values else ()
+    data = EventDataset.from_sequences([sequence], value_names=names)
+    check_values(model, data)
+    return data
+
+
+@torch.inference_mode()
+def _so_far(model: DensityModel, batch: Batch) -> NDArray[np.float64]:
+    """P(label | events up to each position), BOS first, the whole sequence last: (positions, labels)."""
+    found = model.densities(batch, labels_at=batch.mask).labels
+    assert found is not None
+    probabilities: NDArray[np.float64] = torch.sigmoid(found.double()).cpu().numpy()
+    return probabilities
+
+
+def _columns(
+    model: DensityModel,
+    sequence: EventSequence,
+    labels: Sequence[str] | None,
+    whole: NDArray[np.float64],
+) -> list[int]:
+    """Columns of the labels to explain, most probable first."""
+    known = {name: column for column, name in enumerate(model.label_names)}
+    unknown = sorted(set(labels or ()) - set(known))
+    if unknown:
+        raise ConfigError(f"no label {unknown[0]!r} among the {len(known):,} of the model")
+    if labels is None:
+        carried = [known[name] for name in sequence.labels if name in known]
+        chosen = {*carried, *np.flatnonzero(whole >= 0.5).tolist(), int(whole.argmax())}
+    else:
+        chosen = {known[name] for name in labels}
+    return sorted(chosen, key=lambda column: (-whole[column], column))
+
+
+def _moves(
+    model: DensityModel,
+    sequence: EventSequence,
+    batch: Batch,
+    so_far: NDArray[np.float64],
+    column: int,
+) -> pl.DataFrame:
+    """One row for each event, for one label."""
+    wanted = np.zeros((1, len(model.label_names)), bool)
+    wanted[0, column] = True
+    scores = TotalTest().score(model, batch, wanted, np.zeros(1, np.int64))
+    ids, size = batch.ids[0, 1:-1], len(model.vocabulary)
+    effect, strength = np.zeros(size), np.zeros(size)
+    at = batch.ids[0, scores.positions]
+    effect[at], strength[at] = scores.effect, scores.strength
+    effect[UNK] = strength[UNK] = np.nan
+    shown = slice(len(sequence) - (int(batch.lengths[0]) - MARKS), None)
+    table = pl.DataFrame(
+        {
+            "label": [model.label_names[column]] * len(ids),
+            "position": np.arange(len(sequence))[shown],
+            "time": np.asarray(sequence.times, np.float64)[shown],
+            "event": list(sequence.events[shown]),
+            "so_far": so_far[1:-1, column],
+            "without": so_far[-1, column] - effect[ids],
+            "effect": effect[ids],
+            "strength": strength[ids],
+        },
+        schema=MOVES,
+    )
+    return table.with_columns(pl.col("without", "effect", "strength").fill_nan(None))

@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import pytest
+
+from .program import run, run_json
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with a model, whose data are remembered."""
+    folder = tmp_path_factory.mktemp("explain")
+    run("simulate", "chain", folder / "data", "--sequences", "200", "--seed", "100")
+    data = (str(folder / "data" / "events.parquet"), "--labels", str(folder / "data" / "labels.parquet"))
+    quick = ("--preset", "tiny", "--steps", "4", "--checks", "1", "--tokens", "512")
+    run("train", *data, "--out", folder / "run", *quick)
+    return folder / "run"
+
+
+def test_a_sequence_of_the_data_is_explained_as_a_table_and_a_picture(trained: Path) -> None:
+    printed = run("explain", trained, "--sequence", "S000000", "--label", "L000").stdout
+    assert "L000: 0." in printed
+    assert "without it" in printed
+    assert "its probability so far" in printed
+
+
+def test_given_events_are_explained(trained: Path) -> None:
+    known = run_json("explain", trained, "--sequence", "S000000", "--label", "L000")
+    events = ",".join(move["event"] for move in known["moves"])
+    times = ",".join(str(move["time"]) for move in known["moves"])
+    given = run_json("explain", trained, "--events", events, "--times", times, "--label", "L000")
+    assert given["probabilities"] == known["probabilities"]
+    assert given["moves"] == known["moves"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "one of the two"),
+        (("--sequence", "S000000", "--events", "A"), "one of the two"),
+        (("--sequence", "S000000", "--times", "1"), "goes with --events"),
+        (("--sequence", "nobody"), "'nobody'"),
+        (("--events", "A,B", "--times", "1"), "1 numbers for 2 events"),
+        (("--events", "A,B", "--times", "1,x"), "'1,x'"),
+        (("--events", "A,B", "--times", "2,1"), "go back"),
+        (("--events", "A", "--label", "L999"), "'L999'"),
+    ],
+)
+def test_bad_arguments_are_told(trained: Path, arguments: tuple[str, ...], said: str) -> None:
+    assert said in run("explain", trained, *arguments, code=1).stderr

@@ -1,0 +1,49 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from eventcargo.cli.source import Source, recall, remember, source_of
+from eventcargo.errors import DataError
+
+
+def test_a_source_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    remember(tmp_path / "run", Source("events.csv", "labels.csv", time="when", values=("km",)))
+    monkeypatch.chdir("/")
+    found = source_of(tmp_path / "run")
+    assert found == Source(
+        str(tmp_path / "events.csv"), str(tmp_path / "labels.csv"), time="when", values=("km",)
+    )
+
+
+def test_a_run_without_a_source_says_so(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="name the table of events"):
+        source_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "not written by eventcargo"),
+        (json.dumps({"format": "eventcargo-data", "version": 99}), "another release"),
+        (json.dumps({"format": "eventcargo-data", "version": 1, "odd": 1}), "odd"),
+    ],
+)
+def test_a_damaged_or_foreign_source_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "data.json").write_text(text)
+    with pytest.raises(DataError, match=said):
+        source_of(tmp_path)
+
+
+def test_data_that_are_gone_are_named(tmp_path: Path) -> None:
+    remember(tmp_path, Source(str(tmp_path / "gone.parquet")))
+    with pytest.raises(DataError, match=r"gone\.parquet.*is gone"):
+        recall(tmp_path)
+
+
+def test_the_data_are_read_with_their_own_names_of_columns(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("vin,code\na,X\na,Y\nb,X\n")
+    remember(tmp_path, Source(str(tmp_path / "log.csv"), sequence_id="vin", event="code"))
+    assert recall(tmp_path)["a"].events == ("X", "Y")
