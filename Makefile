@@ -4,12 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 DEMO := demo-data
-METHODS := iamb cmb mb-by-mb pcd-by-pcd mi-mcf mutual-information lift l1-logistic
 
 .PHONY: help setup demo test fast check bench clean
 help:
 	@echo "make setup   .venv with the program $(BIN)/eventcargo"
-	@echo "make demo    simulate a small fleet, find boundaries, print the scores"
+	@echo "make demo    simulate a small fleet, find its causes, write a report (minutes)"
 	@echo "make test    all checks and tests"
 	@echo "make fast    tests without the slow ones"
 	@echo "make check   formatting, lint, types, import contracts"
@@ -32,18 +31,15 @@ $(VENV)/.bench: $(VENV)/.runtime
 	$(PIP) -e '.[meds,hf,bench]'
 	@touch $@
 
+$(VENV)/.browser: | $(BIN)/python
+	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
+	@touch $@
+
 setup: $(VENV)/.runtime
 
 demo: $(VENV)/.runtime
 	rm -rf $(DEMO)
-	$(BIN)/eventcargo simulate fleet $(DEMO) --sequences 5000 --event-types 600 --labels 12 --seed 1
-	$(BIN)/eventcargo validate $(DEMO)/events.parquet --labels $(DEMO)/labels.parquet
-	@for method in $(METHODS); do \
-	  $(BIN)/eventcargo baseline $$method $(DEMO)/events.parquet --labels $(DEMO)/labels.parquet \
-	    --out $(DEMO)/$$method.parquet >$(DEMO)/$$method.txt || exit 1; done
-	@cat $(DEMO)/iamb.txt
-	cd $(DEMO) && ../$(BIN)/eventcargo evaluate $(METHODS:=.parquet) --truth truth.parquet \
-	  --events events.parquet --labels labels.parquet --out scores.json
+	$(BIN)/eventcargo demo --out $(DEMO)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -51,10 +47,10 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check
+test: check $(VENV)/.browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-fast: $(VENV)/.dev
+fast: $(VENV)/.dev $(VENV)/.browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
 
 bench: $(VENV)/.bench

@@ -1,13 +1,14 @@
 """EdgeTable: what phase 1 found in single sequences, one row for each edge, and what it looked at.
 
-Besides the edges it holds, for every label, in how many sequences it was tested, and for every label and
-event type in how many of these the event type occurred: a vote can only be weighed against the chances it
-had. All counts add up over parts. On disk a table is a folder of shards; each appears whole or not at all.
+Besides the edges it holds, for every label, in how many sequences it was tested, for every label and event
+type in how many of these the event type occurred (a vote can only be weighed against the chances it had), and
+how many of all sequences carry the label. All counts add up over parts. On disk a table is a folder of
+shards; each appears whole or not at all.
 """
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import polars as pl
 from eventcargo.atomic import atomic_file, atomic_folder
 from eventcargo.errors import ConfigError, DataError
 
-FORMAT, FORMAT_VERSION = "eventcargo-edges", 1
+FORMAT, FORMAT_VERSION = "eventcargo-edges", 2
 
 EDGES: dict[str, pl.DataType] = {
     "sequence": pl.String(),
@@ -28,6 +29,8 @@ EDGES: dict[str, pl.DataType] = {
     "effect": pl.Float32(),  # change of the label's probability
     "polarity": pl.String(),  # whether the sequence carries the label: present or absent
     "test": pl.String(),  # prefix or total
+    "before": pl.Float32(),  # probability of the label without the event; null where unknown
+    "entropy": pl.Float32(),  # nats, of the label without the event; null where unknown
 }
 SUPPORT: dict[str, pl.DataType] = {
     "test": pl.String(),
@@ -36,13 +39,24 @@ SUPPORT: dict[str, pl.DataType] = {
     "sequences": pl.Int64(),  # in which the label was tested
 }
 CHANCES: dict[str, pl.DataType] = {**SUPPORT, "event": pl.String()}
-TABLES = {"edges": EDGES, "support": SUPPORT, "chances": CHANCES}
+CARRIERS: dict[str, pl.DataType] = {
+    "label": pl.String(),
+    "carriers": pl.Int64(),  # sequences that carry the label, tested or not
+    "sequences": pl.Int64(),  # all that there are
+}
+TABLES = {"edges": EDGES, "support": SUPPORT, "chances": CHANCES, "carriers": CARRIERS}
 """The tables of a shard and their columns; `chances` counts the sequences in which an event type occurred."""
+
+
+def _no_carriers() -> pl.DataFrame:
+    return pl.DataFrame(schema=CARRIERS)
 
 
 @dataclass(frozen=True)
 class EdgeTable:
     """Edges of single sequences, with the number of sequences and occurrences that were looked at.
+
+    Without `carriers` the information of edges, for which base rates are needed, stays unknown.
 
     >>> table = EdgeTable.join([])
     >>> len(table.edges), table.edges.columns[:3]
@@ -52,6 +66,7 @@ class EdgeTable:
     edges: pl.DataFrame
     support: pl.DataFrame
     chances: pl.DataFrame
+    carriers: pl.DataFrame = field(default_factory=_no_carriers)
 
     def __post_init__(self) -> None:
         for name, schema in TABLES.items():
@@ -68,7 +83,7 @@ class EdgeTable:
             name: pl.concat([pl.DataFrame(schema=schema), *(getattr(part, name) for part in given)])
             for name, schema in TABLES.items()
         }
-        return cls(tables["edges"], _summed(tables["support"]), _summed(tables["chances"]))
+        return cls(tables["edges"], *(summed(tables[name]) for name in TABLES if name != "edges"))
 
     @classmethod
     def read(cls, folder: str | Path) -> "EdgeTable":
@@ -77,9 +92,10 @@ class EdgeTable:
         return cls.join(shards.read(number) for number in range(shards.n_shards))
 
 
-def _summed(counts: pl.DataFrame) -> pl.DataFrame:
-    keys = [name for name in counts.columns if name != "sequences"]
-    return counts.group_by(keys).agg(pl.col("sequences").sum()).select(counts.columns).sort(keys)
+def summed(counts: pl.DataFrame) -> pl.DataFrame:
+    """The sums of all whole numbers of rows of the same names, sorted by name."""
+    keys = [name for name, kind in counts.schema.items() if kind == pl.String()]
+    return counts.group_by(keys).agg(pl.exclude(keys).sum()).select(counts.columns).sort(keys)
 
 
 class EdgeFolder:
@@ -119,8 +135,12 @@ class EdgeFolder:
             raise DataError(f"{path} is not JSON: {error}") from None
         if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
             raise DataError(f"{path} was not written by eventcargo")
-        if content.pop("version", None) != FORMAT_VERSION:
-            raise DataError(f"{path} is of another release; this one reads version {FORMAT_VERSION}")
+        version = content.pop("version", None)
+        if version != FORMAT_VERSION:
+            raise DataError(
+                f"{path} has format version {version} of another release, this one reads {FORMAT_VERSION}; "
+                "extract the edges again"
+            )
         return cls(folder, content)
 
     def _check(self, plan: Mapping[str, Any]) -> None:
@@ -157,4 +177,9 @@ class EdgeFolder:
         except (OSError, pl.exceptions.PolarsError) as error:
             reason = str(error).splitlines()[0]
             raise DataError(f"{self.shard(number)} is damaged: {reason}; delete it and resume") from None
-        return EdgeTable(**parts)
+        try:
+            return EdgeTable(**parts)
+        except DataError as error:
+            raise DataError(
+                f"{self.shard(number)} is of another release or program: {error}; delete it and resume"
+            ) from None

@@ -24,9 +24,13 @@ EDGE_SCHEMA: dict[str, pl.DataType] = {
     "ci_low": pl.Float64(),
     "ci_high": pl.Float64(),
     "p_value": pl.Float64(),
+    "stability": pl.Float64(),
+    "agreement": pl.Float64(),
 }
-"""Columns of `LabelGraph.edges`. sign: 1 promotes, -1 inhibits, 0 or null unknown; what a method does not
-know is null."""
+"""Columns of `LabelGraph.edges`. sign: 1 promotes, -1 inhibits, 0 or null unknown. threshold: what the rule
+asked for, a frequency or nats of information. ci_low and ci_high: 95 % interval of the frequency. stability:
+share of bootstrap samples of the sequences in which the edge is kept. agreement: share of the votes whose
+effect has the edge's sign. What a method does not know is null."""
 
 
 @dataclass(frozen=True)

@@ -57,3 +57,20 @@ def test_a_bad_size_of_memory_is_refused(trained: tuple[Path, tuple[str, ...]]) 
     said = run("extract", trained[0], *trained[1], "--max-memory", "lots", code=1).stderr
     assert "'lots'" in said
     assert not (trained[0] / "edges").exists()
+
+
+def test_pairs_that_are_known_to_be_none_are_not_tested(
+    trained: tuple[Path, tuple[str, ...]], tmp_path: Path
+) -> None:
+    (tmp_path / "model").symlink_to(trained[0] / "model")
+    (tmp_path / "known.json").write_text('{"forbidden": {"L000": "*0"}}')
+    run("extract", tmp_path, *trained[1], "--knowledge", tmp_path / "known.json")
+    chances = EdgeTable.read(tmp_path / "edges").chances
+    assert {name[-1] for name in chances.filter(label="L000")["event"]} == set("123456789")
+    assert {name[-1] for name in chances.filter(label="L001")["event"]} == set("0123456789")
+
+
+def test_bad_knowledge_is_refused_before_the_model_is_read(tmp_path: Path) -> None:
+    (tmp_path / "known.json").write_text('{"forbiden": {}}')
+    said = run("extract", tmp_path, "none.parquet", "--knowledge", tmp_path / "known.json", code=1).stderr
+    assert "unknown key 'forbiden'" in said

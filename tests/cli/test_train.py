@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from safetensors import safe_open
 
-from eventcargo.cli.train import _describe
 from eventcargo.models.progress import Progress
 from eventcargo.models.transformer import Transformer
 
@@ -96,5 +95,5 @@ def test_a_stopped_run_says_how_to_go_on(chain: tuple[str, ...], tmp_path: Path)
 
 
 def test_the_bar_tells_hours_of_waiting_in_minutes() -> None:
-    assert "100:05 left" in _describe(Progress(1, 0.1, 2.0, 0.5, 10.0, 6005.0))
-    assert "label F1 0.500" in _describe(Progress(1, 0.1, 2.0, 0.5, 10.0, 6005.0))
+    assert "100:05 left" in Progress(1, 0.1, 2.0, 0.5, 10.0, 6005.0).words
+    assert "label F1 0.500" in Progress(1, 0.1, 2.0, 0.5, 10.0, 6005.0).words

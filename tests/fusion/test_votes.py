@@ -53,12 +53,16 @@ def test_a_pair_has_votes_support_chances_and_means() -> None:
         "frequency": 0.5,
         "strength": 0.75,
         "effect": 0.375,
+        "before": None,
+        "entropy": None,
+        "promoting": 2,
     }
 
 
-def test_a_pair_without_votes_has_no_means() -> None:
-    row = Votes.of(table()).table.row(1, named=True)
-    assert (row["event"], row["votes"], row["chances"], row["strength"]) == ("y", 0, 3, None)
+def test_a_pair_without_votes_keeps_its_chances() -> None:
+    votes = Votes.of(table())
+    assert votes.table.is_empty()
+    assert votes.chances.rows() == [("bad", "x", 3), ("bad", "y", 3)]
 
 
 def test_an_edge_votes_once_a_sequence_with_its_strongest_occurrence() -> None:
@@ -78,9 +82,10 @@ def absent(part: EdgeTable) -> EdgeTable:
 
 
 def test_only_the_polarity_asked_for_votes() -> None:
-    whole = EdgeTable.join([table(("s1", "x", 0, 0.5, 0.25)), absent(table(tested=9, met=5))])
+    other = absent(table(("s2", "y", 0, 0.5, 0.25), tested=9, met=5))
+    whole = EdgeTable.join([table(("s1", "x", 0, 0.5, 0.25)), other])
     row = first(Votes.of(whole, polarity="absent"))
-    assert (row["votes"], row["chances"], row["support"]) == (0, 5, 9)
+    assert (row["event"], row["votes"], row["chances"], row["support"]) == ("y", 1, 5, 9)
 
 
 def test_joined_parts_have_the_bytes_of_the_whole() -> None:

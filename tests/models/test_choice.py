@@ -22,8 +22,8 @@ def columns_at_random(n_rows: int, n_columns: int, share: float, seed: int) -> n
     return (np.random.default_rng(seed).random((n_rows, n_columns)) < share).astype(float)
 
 
-def trial_of(losses: list[float]) -> Trial:
-    return Trial(("presence",), 1.0, Fit(np.zeros(0), 0.0), np.array(losses))
+def trial_of(losses: list[float], penalty: float = 4.0) -> Trial:
+    return Trial(("presence",), penalty, Fit(np.zeros(0), 0.0), np.array(losses))
 
 
 def test_a_steady_gain_beats() -> None:
@@ -36,6 +36,16 @@ def test_a_gain_of_one_sequence_alone_does_not_beat() -> None:
 
 def test_equal_losses_do_not_beat() -> None:
     assert not trial_of([0.1, 0.2]).beats(trial_of([0.1, 0.2]), 0.0)
+
+
+@pytest.mark.parametrize("penalty", [2.0, 8.0])
+def test_one_nat_of_one_sequence_does_not_move_the_penalty(penalty: float) -> None:
+    assert trial_of([2.0, 0.1]).cost < trial_of([1.0, 0.1], penalty).cost
+
+
+@pytest.mark.parametrize("penalty", [2.0, 8.0])
+def test_three_nats_move_the_penalty(penalty: float) -> None:
+    assert trial_of([4.0, 0.1]).cost > trial_of([1.0, 0.1], penalty).cost
 
 
 def test_a_family_that_adds_to_presence_joins() -> None:
@@ -65,7 +75,32 @@ def test_a_family_without_columns_stays_out() -> None:
 def test_a_rare_label_gets_a_penalty_at_which_its_cause_enters() -> None:
     X = np.zeros((2000, 1))
     X[:12], X[-12:] = 1.0, 1.0
-    assert choice_of(X, X[:, 0], {"presence": [0]}).make()[1] == 1.0
+    assert choice_of(X, X[:, 0], {"presence": [0]}).make()[1] <= 4.0
+
+
+def test_a_rare_conjunction_among_near_misses_needs_no_tiny_penalty() -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.random((3000, 100)) < 0.1).astype(float)
+    X[:, :3] = 0.0
+    rows = rng.permutation(3000)
+    X[rows[:30], :3] = 1.0
+    y = X[:, 0].copy()
+    for cause in range(3):
+        near = rows[30 + 25 * cause : 55 + 25 * cause]
+        X[near, :3] = 1.0
+        X[near, cause] = 0.0
+    assert choice_of(X, y, {"presence": list(range(100))}).make()[1] >= 2.0
+
+
+def test_a_decoy_that_enters_before_the_causes_does_not_end_the_search() -> None:
+    X = np.zeros((4000, 7))
+    for cause in range(6):
+        X[10 * cause : 10 * cause + 10, cause] = 1.0
+        X[2000 + 10 * cause : 2010 + 10 * cause, cause] = 1.0
+    y = X.max(axis=1)
+    X[:50, 6], X[200:300, 6] = 1.0, 1.0  # tells something where it is fitted
+    X[3000:3300, 6] = 1.0  # and misleads where it is judged
+    assert choice_of(X, y, {"presence": list(range(7))}).make()[1] <= 4.0
 
 
 def test_a_common_label_without_cause_keeps_the_largest_penalty() -> None:

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import expit
 
-from eventcargo.models.lasso import SLACK, Fit, base_fit, fit_lasso, log_losses
+from eventcargo.models.lasso import SLACK, Fit, base_fit, fit_lasso, log_losses, reweight
 
 
 def problem(seed: int, n_rows: int = 400, n_columns: int = 60) -> tuple[sp.csc_array, np.ndarray]:
@@ -94,6 +94,43 @@ def test_known_logits_are_added_to_not_repeated() -> None:
     known = fit_lasso(X, y, 1.0, start(X, y))
     again = fit_lasso(X, y, 1.5, Fit(np.zeros(X.shape[1]), 0.0), known.logits(X))
     assert not again.weights.any()
+
+
+def test_a_column_with_a_large_penalty_of_its_own_gets_no_weight() -> None:
+    X, y = problem(9)
+    penalties = np.where(np.arange(X.shape[1]) == 0, 1e4, 2.0)
+    weights = fit_lasso(X, y, penalties, start(X, y)).weights
+    assert (weights[0], weights[1] > 0.5) == (0.0, True)
+
+
+def test_gradients_balance_the_penalties_of_their_own_columns() -> None:
+    X, y = problem(2)
+    penalties = np.linspace(1.0, 4.0, X.shape[1])
+    fit = fit_lasso(X, y, penalties, start(X, y))
+    used = np.flatnonzero(fit.weights)
+    gradient = (X.T @ (expit(fit.logits(X)) - y))[used]
+    assert np.allclose(gradient, -penalties[used] * np.sign(fit.weights[used]), atol=0.1)
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_reweighted_weights_balance_a_logarithmic_penalty(seed: int) -> None:
+    X, y = problem(seed)
+    fit = reweight(X, y, 2.0, fit_lasso(X, y, 2.0, start(X, y)))
+    used = np.flatnonzero(fit.weights)
+    gradient = (X.T @ (expit(fit.logits(X)) - y))[used]
+    slope = 2.0 / (1.0 + np.abs(fit.weights[used]))
+    assert np.allclose(gradient, -slope * np.sign(fit.weights[used]), atol=0.15)
+
+
+def test_reweighting_leaves_a_base_rate_alone() -> None:
+    X, y = problem(4)
+    assert not reweight(X, y, 1e4, start(X, y)).weights.any()
+
+
+def test_reweighting_adds_to_known_logits() -> None:
+    X, y = problem(8)
+    known = fit_lasso(X, y, 1.0, start(X, y))
+    assert not reweight(X, y, 1.5, Fit(np.zeros(X.shape[1]), 0.0), known.logits(X)).weights.any()
 
 
 def test_no_column_at_all_gives_the_bias() -> None:

@@ -201,6 +201,22 @@ def test_a_label_without_positives_is_nearly_never_predicted() -> None:
     assert term.bias[data.label_names.index("rare")].item() == pytest.approx(np.log(0.5 / 300.5), abs=0.01)
 
 
+def test_a_rare_conjunction_is_predicted_with_confidence() -> None:
+    rng = np.random.default_rng(0)
+    causes = [("p", "q", "r")] * 30 + [("p", "q"), ("q", "r"), ("p", "r")] * 25 + [()] * 1000
+    rows = [
+        EventSequence(
+            f"{i:04}", (*rng.choice(list("abcdef"), 2), *part), tuple(range(2 + len(part))), ("x",) * (i < 30)
+        )
+        for i, part in enumerate(causes)
+    ]
+    data = EventDataset.from_sequences(rows)
+    vocabulary = Vocabulary.from_dataset(data)
+    batch = whole(data, vocabulary)
+    chances = fit_linear(data, vocabulary, LENGTH, QUICK).logits(batch, batch.at_end).sigmoid()[:, 0]
+    assert chances[:30].mean() > 0.9
+
+
 def test_number_of_threads_changes_nothing() -> None:
     data = simulate("repeat", sequences=400, labels=3, seed=100).data
     vocabulary = Vocabulary.from_dataset(data)

@@ -204,3 +204,12 @@ def test_stages_are_told(fitted: Transformer, chain: EventDataset, tmp_path: Pat
     assert told[-1] == ("testing", 600, 600)
     assert ("selecting", 600, 600) in told
     assert [path.name for path in tmp_path.iterdir()] == ["edges"]
+
+
+def test_when_time_is_up_what_was_not_tested_is_counted_and_told(
+    fitted: Transformer, chain: EventDataset, whole: Path, tmp_path: Path
+) -> None:
+    with pytest.warns(EventCargoWarning, match="of 600 sequences were tested"):
+        extract(fitted, chain, tmp_path / "edges", CONFIG, seconds=0)
+    tested = EdgeTable.read(tmp_path / "edges").support["sequences"].sum()
+    assert 0 < tested < EdgeTable.read(whole).support["sequences"].sum()

@@ -17,13 +17,18 @@ from eventcargo import __version__
 from eventcargo.errors import EventCargoError, EventCargoWarning
 
 COMMANDS = {
+    "discover": "Find the causes of every label: train, extract, fuse and report in one go.",
     "explain": "Say which events moved the labels of one sequence.",
     "simulate": "Make events with known causes: choose a regime.",
     "validate": "Read tables of events and labels, summarise them and say what is wrong.",
     "train": "Train the models of the next event and of the labels.",
     "extract": "Find the events that moved each label in every sequence (phase 1).",
+    "fuse": "Join the edges of all sequences into one graph (phase 2).",
+    "rules": "Write the boundary of every label as a short rule.",
+    "report": "Write one page with everything a run found.",
     "baseline": "Find the boundary of every label by a classical method.",
     "evaluate": "Score a graph against the known truth.",
+    "demo": "Simulate a small fleet, find its causes, compare them with the true ones.",
 }
 """Name and short help of every command; `eventcargo.cli.NAME` holds its `app`."""
 

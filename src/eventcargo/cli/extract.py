@@ -12,6 +12,7 @@ from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, stage_bars
 from eventcargo.cli.source import Source, remember
 from eventcargo.edges import EdgeTable
+from eventcargo.knowledge import Knowledge
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.extract import extract as extract_edges
 from eventcargo.oneshot.settings import ExtractConfig
@@ -19,6 +20,10 @@ from eventcargo.oneshot.settings import ExtractConfig
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 SHOWN_LABELS, SHOWN_EVENTS = 20, 6
+
+KNOWLEDGE = Annotated[
+    Path | None, typer.Option(help="JSON or YAML file: pairs of label and event type never to be tested.")
+]
 
 
 @app.command()
@@ -29,6 +34,7 @@ def extract(
     labels: LABELS = None,
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the edges in RUN.")] = False,
+    knowledge: KNOWLEDGE = None,
     sequence_id: SEQUENCE_ID = "sequence_id",
     time: TIME = "time",
     event: EVENT = "event",
@@ -38,12 +44,15 @@ def extract(
     config: ExtractConfig = ExtractConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Find the events that moved each label in every sequence: phase 1."""
+    known = None if knowledge is None else Knowledge.read(knowledge)
     model = load_model(run / "model", device)
     source = Source(events, labels, sequence_id, time, event, label, tuple(values or ()))
     data = source.read()
     began = clock.perf_counter()
     with stage_bars("sequences") as update:
-        folder = extract_edges(model, data, run / "edges", config, resume=resume, progress=update)
+        folder = extract_edges(
+            model, data, run / "edges", config, knowledge=known, resume=resume, progress=update
+        )
     remember(run, source)
     table = EdgeTable.read(folder.folder)
     if as_json:

@@ -33,7 +33,7 @@ def _add(name: str, regime: Regime) -> None:
         check_new_folder(out)
         simulated = regime.make(config, seed)
         with atomic_folder(out) as target:
-            _write(simulated, target)
+            write_simulated(simulated, target)
         _report(simulated, out, as_json)
 
     simulate_regime.__doc__ = _first_paragraph(regime)
@@ -45,7 +45,8 @@ def _first_paragraph(regime: Regime) -> str:
     return text.split(":", 1)[-1].strip()
 
 
-def _write(simulated: Simulated, folder: Path) -> None:
+def write_simulated(simulated: Simulated, folder: Path) -> None:
+    """Events, labels, truth and how they were made, in a folder."""
     write_events(simulated.data, folder)
     write_graph(simulated.truth, folder / "truth.parquet")
     (folder / "simulation.json").write_text(json.dumps(_description(simulated), indent=1) + "\n", "utf-8")

@@ -115,22 +115,6 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
         def update(now: Progress) -> None:
             if now.stage not in tasks:
                 tasks[now.stage] = bar.add_task("", total=1.0, stage=now.stage)
-            bar.update(tasks[now.stage], completed=now.used, description=_describe(now))
+            bar.update(tasks[now.stage], completed=now.used, description=now.words)
 
         yield update
-
-
-def _describe(now: Progress) -> str:
-    """Step, loss, held-out label F1, speed and time left in one line; for the linear term labels done.
-
-    >>> _describe(Progress(12, 0.5, 1.25, None, 20_000.0, 90.0))
-    'step 12, loss 1.250, label F1 -, 20,000 tokens/s, 1:30 left'
-    """
-    minutes, seconds = divmod(round(now.seconds_left), 60)
-    if now.stage == "linear term":
-        return f"{now.step:,} labels, {minutes}:{seconds:02} left"
-    f1 = "-" if now.label_f1 is None else f"{now.label_f1:.3f}"
-    return (
-        f"step {now.step:,}, loss {now.loss:.3f}, label F1 {f1}, {now.tokens_per_second:,.0f} tokens/s, "
-        f"{minutes}:{seconds:02} left"
-    )

@@ -6,68 +6,89 @@ that parts counted apart and joined give the same bytes as the whole, in any ord
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
 
-from eventcargo.edges import EdgeTable
+from eventcargo.edges import EdgeTable, summed
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
+from eventcargo.fusion.counting import (
+    GRAINS,
+    POLARITIES,
+    SUMS,
+    TESTS,
+    Keys,
+    Sums,
+    ballots,
+    check_numbers,
+    counted,
+)
 
-GRAINS = 2**32
-"""Parts of a nat, or of a probability, in which sums are kept: whole numbers add up alike in any order."""
+Kind = tuple[str, str]
+"""Test and polarity."""
 
-TESTS, POLARITIES = ("prefix", "total"), ("present", "absent")
-SUMS = ("strength", "effect")
 COUNTS: dict[str, pl.DataType] = {
     "label": pl.String(),
     "event": pl.String(),
     "votes": pl.Int64(),  # sequences in which the edge was found
+    "promoting": pl.Int64(),  # votes of a positive effect
+    "informed": pl.Int64(),  # votes of which `before` and `entropy` are known
+    "strength": pl.Int64(),  # summed over votes, in grains, like all that follow
+    "effect": pl.Int64(),
+    "before": pl.Int64(),
+    "entropy": pl.Int64(),
+}
+CHANCES: dict[str, pl.DataType] = {
+    "label": pl.String(),
+    "event": pl.String(),
     "chances": pl.Int64(),  # tested sequences in which the event type occurred
-    "strength": pl.Int64(),  # summed over votes, in grains
-    "effect": pl.Int64(),  # summed over votes, in grains
 }
 SUPPORT: dict[str, pl.DataType] = {"label": pl.String(), "support": pl.Int64()}
+TABLES = {"counts": COUNTS, "chances": CHANCES, "tested": SUPPORT}
 
 
 @dataclass(frozen=True)
 class Votes:
     """Counts of one test in the sequences that carry the label (polarity present) or do not (absent).
 
-    `counts` has one row for each label and event type that met in a tested sequence, also where no edge was
-    found: the chances of parts could not be added otherwise. `tested` has the support of every label.
+    `counts` has the pairs of a label and an event type for which an edge was found, `chances` all that met in
+    a tested sequence, without which the chances of parts could not be added, and `tested` the support of
+    every label. Each is sorted by name.
 
-    >>> Votes.of(EdgeTable.join([])).table.columns
-    ['label', 'event', 'votes', 'support', 'chances', 'frequency', 'strength', 'effect']
+    >>> Votes.of(EdgeTable.join([])).table.columns[:6]
+    ['label', 'event', 'votes', 'support', 'chances', 'frequency']
     """
 
     test: str
     polarity: str
     counts: pl.DataFrame
+    chances: pl.DataFrame
     tested: pl.DataFrame
 
     def __post_init__(self) -> None:
-        for name, allowed in (("test", TESTS), ("polarity", POLARITIES)):
-            if getattr(self, name) not in allowed:
-                raise ConfigError(f"{name}={getattr(self, name)!r}: use {' or '.join(allowed)}")
+        _check_kind(self.test, self.polarity)
+        for name, schema in TABLES.items():
+            if dict(getattr(self, name).schema) != schema:
+                found = ", ".join(getattr(self, name).columns)
+                raise DataError(f"the votes have other {name} than they should: the columns {found}")
         _check(self.table, "votes", "chances")
-        _check(self.table, "chances", "support")
+        _check(self.chances.join(self.tested, on="label", how="left"), "chances", "support")
 
     @classmethod
     def of(cls, table: EdgeTable, test: str = "total", polarity: str = "present") -> "Votes":
         """The votes of one test and polarity."""
-        kind = {"test": test, "polarity": polarity}
-        tested = table.support.filter(**kind).select("label", support="sequences")
-        chances = table.chances.filter(**kind).select("label", "event", chances="sequences")
-        counts = _added([_ballots(table.edges.filter(**kind)), chances], COUNTS)
-        votes = cls(test, polarity, counts, _added([tested], SUPPORT))
-        if tested.is_empty() and len(table.support):
+        _check_kind(test, polarity)
+        count = Count()
+        count.add(table)
+        found = count.votes()
+        if (test, polarity) not in found and len(table.support):
             warnings.warn(
                 f"0 labels were tested by {test} where they are {polarity}, {len(table.support):,} otherwise",
                 EventCargoWarning,
                 stacklevel=2,
             )
-        return votes
+        return found.get((test, polarity), _none(test, polarity))
 
     @classmethod
     def join(cls, parts: "Iterable[Votes]") -> "Votes":
@@ -76,8 +97,10 @@ class Votes:
         kinds = sorted({(part.test, part.polarity) for part in given})
         if len(kinds) != 1:
             raise DataError(f"votes of {len(kinds)} kinds cannot be joined: {kinds}; use parts of one kind")
-        counts = _added([part.counts for part in given], COUNTS)
-        return cls(*kinds[0], counts, _added([part.tested for part in given], SUPPORT))
+        count = Count()
+        for part in given:
+            count.add_votes(part)
+        return count.votes().get(kinds[0], _none(*kinds[0]))
 
     @cached_property
     def support(self) -> dict[str, int]:
@@ -86,67 +109,101 @@ class Votes:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """Votes, support, chances, frequency (votes / support), and mean strength and effect of the votes.
+        """A row for each edge with a vote, sorted by label and event: counts, frequency and means.
 
-        Sorted by label and event. The means of a pair without votes are null.
+        The frequency is votes / support; strength, effect, before and entropy are means over the votes,
+        before and entropy null where they are not known of every vote.
         """
+        pairs = ["label", "event"]
+        joined = self.counts.join(self.chances, on=pairs, how="left", maintain_order="left")
+        joined = joined.join(self.tested, on="label", how="left", maintain_order="left")
+        known = {"before": pl.col("informed") == pl.col("votes")}
+        known["entropy"] = known["before"]
         means = [
-            pl.when(pl.col("votes") > 0).then(pl.col(name) / GRAINS / pl.col("votes")).alias(name)
+            pl.when(known.get(name, True)).then(pl.col(name) / GRAINS / pl.col("votes")).alias(name)
             for name in SUMS
         ]
-        joined = self.counts.join(self.tested, on="label", how="left", maintain_order="left")
-        return joined.with_columns(pl.col("support").fill_null(0)).select(
-            "label",
-            "event",
-            "votes",
-            "support",
-            "chances",
-            (pl.col("votes") / pl.col("support")).alias("frequency"),
-            *means,
-        )
+        counts = ["votes", "support", "chances"]
+        frequency = (pl.col("votes") / pl.col("support")).alias("frequency")
+        filled = joined.with_columns(pl.col("support", "chances").fill_null(0))
+        return filled.select(*pairs, *counts, frequency, *means, "promoting")
 
 
-def _ballots(edges: pl.DataFrame) -> pl.DataFrame:
-    """A row for each vote: in a sequence the strongest occurrence of an edge, of equal ones the first."""
-    odd = edges.filter(~(pl.col("strength").is_finite() & pl.col("effect").is_finite()).fill_null(False))
-    if len(odd):
-        raise DataError(
-            f"{len(odd):,} edges have a strength or effect that is no finite number, the first in sequence "
-            f"{odd['sequence'][0]!r}; extract them again"
-        )
-    place = ["sequence", "label", "event"]
-    repeated = edges.select(place).is_duplicated()
-    again = edges.filter(repeated).sort("strength", "position", descending=[True, False])
-    votes = pl.concat([edges.filter(~repeated), again.unique(place, keep="first")])
-    return votes.select(
-        "label", "event", pl.lit(1, pl.Int64).alias("votes"), *[_grains(name) for name in SUMS]
-    )
+class Count:
+    """Adds up the votes of all tests and polarities, part by part.
 
+    >>> count = Count()
+    >>> count.add(EdgeTable.join([]))
+    >>> count.votes()
+    {}
+    """
 
-def _grains(name: str) -> pl.Expr:
-    return (pl.col(name).cast(pl.Float64) * GRAINS).round().cast(pl.Int64)
+    def __init__(self) -> None:
+        self._keys, self._counts, self._chances = Keys(), Sums([*COUNTS][2:]), Sums(["chances"])
+        self._tested = dict[Kind, list[pl.DataFrame]]()
 
+    def add(self, table: EdgeTable) -> None:
+        """Count the votes of a table."""
+        _check_tested(table)
+        check_numbers(table.edges)
+        for kind in table.support.select("test", "polarity").unique().rows():
+            part = table.support.filter(test=kind[0], polarity=kind[1]).select("label", support="sequences")
+            self._tested.setdefault((kind[0], kind[1]), []).append(part)
+        self._chances.add(self._keys.of(table.chances), table.chances.select(chances="sequences"))
+        keys = self._keys.of(table.edges)
+        which = ballots(table, keys)
+        self._counts.add(keys[which], counted(table.edges[which]))
 
-def _added(parts: list[pl.DataFrame], schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    """Sums of the counts of all parts, sorted by name; a column that a part does not have adds nothing."""
-    names = [name for name, kind in schema.items() if kind == pl.String()]
-    counts = [name for name in schema if name not in names]
-    rows = pl.concat([pl.DataFrame(schema=schema), *parts], how="diagonal")
-    for name in set(SUMS) & set(counts):
-        total = rows[name].cast(pl.Float64).abs().sum()
-        if total >= 2**63:  # whole numbers would wrap around
-            raise DataError(
-                f"{name} adds up to {total / GRAINS:.3g}, at most {2**63 // GRAINS:,} is summed exactly; "
-                "check the edges, or fuse fewer sequences"
+    def add_votes(self, votes: Votes) -> None:
+        """Add votes that were counted before."""
+        kind = {"test": pl.lit(votes.test), "polarity": pl.lit(votes.polarity)}
+        self._tested.setdefault((votes.test, votes.polarity), []).append(votes.tested)
+        for sums, part in ((self._chances, votes.chances), (self._counts, votes.counts)):
+            sums.add(self._keys.of(part.with_columns(**kind)), part)
+
+    def votes(self) -> dict[Kind, Votes]:
+        """The votes by test and polarity."""
+        counts, chances = (self._keys.named(sums.table()) for sums in (self._counts, self._chances))
+        return {
+            kind: replace(
+                _none(*kind),
+                counts=counts.get(kind, pl.DataFrame(schema=COUNTS)),
+                chances=chances.get(kind, pl.DataFrame(schema=CHANCES)),
+                tested=summed(pl.concat(self._tested[kind])),
             )
-    return rows.group_by(names).agg(pl.col(counts).sum()).select(list(schema)).sort(names)
+            for kind in sorted(self._tested)
+        }
+
+
+def _none(test: str, polarity: str) -> Votes:
+    """No votes at all."""
+    return Votes(test, polarity, *(pl.DataFrame(schema=schema) for schema in TABLES.values()))
+
+
+def _check_tested(table: EdgeTable) -> None:
+    """Refuse edges of a test and polarity in which nothing was tested: they would go uncounted."""
+    kinds = ["test", "polarity"]
+    found = table.edges.group_by(kinds).len().sort(kinds)
+    odd = found.join(table.support, on=kinds, how="anti")
+    if len(odd):
+        test, polarity, count = odd.row(0)
+        raise DataError(
+            f"{count:,} edges are by {test} where the label is {polarity}, where no label was tested; "
+            "give the whole edge table"
+        )
+
+
+def _check_kind(test: str, polarity: str) -> None:
+    for name, value, allowed in (("test", test, TESTS), ("polarity", polarity, POLARITIES)):
+        if value not in allowed:
+            raise ConfigError(f"{name}={value!r}: use {' or '.join(allowed)}")
 
 
 def _check(table: pl.DataFrame, part: str, whole: str) -> None:
-    odd = table.filter(pl.col(part) > pl.col(whole))
+    odd = table.filter(pl.col(part) > pl.col(whole).fill_null(0)).sort("label", "event")
     if len(odd):
         row = odd.row(0, named=True)
         raise DataError(
             f"{len(odd):,} pairs have more {part} than {whole}, the first: {row['label']!r} <- "
-            f"{row['event']!r} with {row[part]:,} and {row[whole]:,}; give the whole edge table"
+            f"{row['event']!r} with {row[part]:,} and {row[whole] or 0:,}; give the whole edge table"
         )

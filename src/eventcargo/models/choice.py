@@ -11,10 +11,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eventcargo.models.lasso import Fit, Floats, base_fit, fit_lasso, log_losses
+from eventcargo.models.lasso import Fit, Floats, base_fit, fit_lasso, log_losses, reweight
 
 CLEARLY = 1.0
 """Standard errors by which a penalty must be worse for the smaller ones to be left untried."""
+
+USUAL = 4.0
+"""The penalty that suits most labels, and is always tried."""
+
+DOUBT = 2.0
+"""Nats of held-out loss that a penalty must save for each doubling or halving of the usual one. A rare label
+is carried by so few held-out sequences that one of them would decide."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,11 @@ class Trial:
     penalty: float
     fit: Fit
     losses: Floats  # of every held-out sequence
+
+    @property
+    def cost(self) -> float:
+        """The held-out log-loss, and what the distance to the usual penalty counts."""
+        return float(self.losses.sum() + DOUBT * abs(np.log2(self.penalty / USUAL)))
 
     def beats(self, other: "Trial", gain: float) -> bool:
         """Whether the mean loss is lower by more than `gain` standard errors."""
@@ -73,7 +85,7 @@ class Choice:
     def _lowest(
         self, families: tuple[str, ...], fit: Fit, offset: Floats | float, held_offset: Floats | float
     ) -> Trial:
-        """The penalty with the lowest held-out loss, tried from the largest on until it is clearly worse.
+        """The penalty with the lowest cost, tried from the largest on until the loss is clearly worse.
 
         Not at the first rise: for a rare label the first columns to enter may be decoys of its causes.
         """
@@ -81,10 +93,12 @@ class Choice:
         X, X_held = self.X[:, columns], self.X_held[:, columns]
         for penalty in sorted(self.penalties, reverse=True):
             fit = fit_lasso(X, self.y, penalty, fit, offset)
-            trial = Trial(families, penalty, fit, log_losses(fit.logits(X_held) + held_offset, self.y_held))
-            if best is not None and best.beats(trial, CLEARLY):
+            sharp = reweight(X, self.y, penalty, fit, offset)
+            losses = log_losses(sharp.logits(X_held) + held_offset, self.y_held)
+            trial = Trial(families, penalty, sharp, losses)
+            if best is not None and penalty < USUAL and best.beats(trial, CLEARLY):
                 break
-            if best is None or trial.losses.sum() < best.losses.sum():
+            if best is None or trial.cost < best.cost:
                 best = trial
         assert best is not None
         return best

@@ -26,7 +26,7 @@ from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.events import EventDataset
 from eventcargo.features import FAMILIES, Moments, feature_matrix, selected_moments
 from eventcargo.models.choice import Choice
-from eventcargo.models.lasso import Fit, base_fit, fit_lasso
+from eventcargo.models.lasso import Fit, base_fit, fit_lasso, reweight
 from eventcargo.vocabulary import Vocabulary
 
 Ints = NDArray[np.int64]
@@ -52,7 +52,7 @@ class LinearConfig:
 
     families: tuple[str, ...] = tuple(FAMILIES)
     "Families of features that may be used; `presence` always is."
-    penalties: tuple[float, ...] = (32.0, 16.0, 8.0, 4.0, 2.0, 1.0)
+    penalties: tuple[float, ...] = (32.0, 16.0, 8.0, 4.0, 2.0)
     "L1 penalties tried, from the largest on, until the held-out log-loss is clearly worse."
     alpha: float = 0.05
     "Largest p-value of a feature other than presence; divided by the number of features of its family."
@@ -299,7 +299,9 @@ def _fit_labels(
 def _fit_columns(X: sp.csc_array, y: NDArray[np.float64], columns: Ints, penalty: float) -> Fit:
     """A fit on some columns, with weights for all of them."""
     weights = np.zeros(X.shape[1])
-    part = fit_lasso(X[:, columns], y, penalty, base_fit(len(columns), int(y.sum()), len(y)))
+    used = X[:, columns]
+    first = fit_lasso(used, y, penalty, base_fit(len(columns), int(y.sum()), len(y)))
+    part = reweight(used, y, penalty, first)
     weights[columns] = part.weights
     return Fit(weights, part.bias)
 

@@ -38,6 +38,7 @@ class Task:
     size: int
     config: ExtractConfig
     pooled: float | None = None  # the threshold of the pooled cut
+    allowed: NDArray[np.bool_] | None = None  # (labels, V): pairs that may be edges; None: all
 
     def length(self, number: int) -> int:
         """Sequences of a shard."""
@@ -50,7 +51,7 @@ class Task:
             model,
             self.data.select(rows),
             self.selection.rows(rows),
-            self.config.examiners(self.pooled),
+            self.config.examiners(self.pooled, self.allowed),
             self.seeds[rows],
         )
         folder.write(number, table)

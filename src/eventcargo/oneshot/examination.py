@@ -17,7 +17,7 @@ from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.cuts import Cut
 from eventcargo.oneshot.ledger import POLARITIES, Ledger
-from eventcargo.oneshot.scores import OneshotTest
+from eventcargo.oneshot.scores import OneshotTest, Scores
 from eventcargo.oneshot.selection import Selection
 from eventcargo.oneshot.total import Types
 
@@ -37,6 +37,7 @@ class Examiner:
     test: OneshotTest
     cut: Cut
     polarities: tuple[str, ...] = POLARITIES
+    allowed: Flags | None = None  # (labels, V): pairs that may be edges; None: all
 
 
 def sequence_seeds(data: EventDataset, seed: int) -> NDArray[np.int64]:
@@ -69,12 +70,30 @@ def examine(
             asked = np.zeros_like(wanted["present"])
             for polarity in examiner.polarities:
                 asked |= wanted[polarity]
-                ledger.note_tested(examiner.test.name, polarity, wanted[polarity], types)
+                ledger.note_tested(examiner.test.name, polarity, wanted[polarity], types, examiner.allowed)
+            asked &= _open(types, asked.shape, examiner.allowed)
             for rows, batch in _batches(batches, asked.any(axis=1)):
                 scores = examiner.test.score(model, batch, asked[rows], seeds[block[rows]])
-                kept = scores.take(examiner.cut.keep(scores))
+                kept = _permitted(scores.take(examiner.cut.keep(scores)), batch, examiner.allowed)
                 ledger.note_edges(examiner.test.name, block[rows], batch, kept)
     return ledger.table()
+
+
+def _open(types: Types, shape: tuple[int, ...], allowed: Flags | None) -> Flags:
+    """Where a sequence holds an event type that may be an edge of a label: (sequences, labels)."""
+    if allowed is None:
+        return np.ones(shape, bool)
+    found = np.zeros(shape, bool)
+    rows, starts = np.unique(types.rows, return_index=True)
+    found[rows] = np.logical_or.reduceat(allowed[:, types.ids], starts, axis=1).T
+    return found
+
+
+def _permitted(kept: Scores, batch: Batch, allowed: Flags | None) -> Scores:
+    """Without the pairs that may be no edges: to a relative cut they are background like all others."""
+    if allowed is None:
+        return kept
+    return kept.take(allowed[kept.labels, batch.ids[kept.rows, kept.positions]])
 
 
 def _batches(batches: Batches, which: Flags) -> Iterator[tuple[NDArray[np.int64], Batch]]:

@@ -5,6 +5,9 @@ and its result is that of an uninterrupted one, byte for byte.
 """
 
 import json
+import math
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,14 +19,15 @@ import scipy.sparse as sp
 
 from eventcargo.atomic import atomic_file
 from eventcargo.batches import report_cuts
-from eventcargo.edges import EdgeFolder
-from eventcargo.errors import DataError
+from eventcargo.edges import EdgeFolder, EdgeTable
+from eventcargo.errors import DataError, EventCargoWarning
 from eventcargo.events import EventDataset
+from eventcargo.knowledge import Knowledge
 from eventcargo.models.density import DensityModel, check_labels, check_values, walk
 from eventcargo.models.runs import data_fingerprint, model_fingerprint
 from eventcargo.oneshot.crew import Crew, Task
 from eventcargo.oneshot.cuts import fit_pooled_cut
-from eventcargo.oneshot.examination import BLOCK, sequence_seeds
+from eventcargo.oneshot.examination import BLOCK, Flags, sequence_seeds
 from eventcargo.oneshot.ledger import POLARITIES
 from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.scores import Scores
@@ -46,10 +50,15 @@ def extract(
     out: str | Path,
     config: ExtractConfig | None = None,
     *,
+    knowledge: Knowledge | None = None,
     resume: bool = False,
     progress: Progress | None = None,
+    seconds: float = math.inf,
 ) -> EdgeFolder:
     """The edges of all sequences, in a new folder, or in one that was begun before with `resume`.
+
+    Pairs of a label and an event type that `knowledge` does not allow are not tested. Sequences whose turn
+    does not come within `seconds` are not tested either, with a warning; shards are then in random order.
 
     >>> import tempfile
     >>> from eventcargo import EdgeTable
@@ -62,30 +71,67 @@ def extract(
     >>> edges.filter(label="L000")["event"].unique().sort().to_list()
     ['E00000', 'E00001']
     """
-    config = config or ExtractConfig()
+    config, deadline = config or ExtractConfig(), time.monotonic() + seconds
     if not data.label_names:
         raise DataError("the data have no labels; read them with labels, phase 1 tests events against them")
     check_labels(model, data)
     check_values(model, data)
+    allowed = _allowed(knowledge, model, data)
     report_cuts(data, model.max_length)
     size = -(-config.shard // BLOCK) * BLOCK
-    folder = EdgeFolder.create(Path(out), _plan(model, data, config, size), resume)
+    folder = EdgeFolder.create(Path(out), _plan(model, data, config, size, knowledge), resume)
     seeds = sequence_seeds(data, config.seed)
-    selection = _selection(folder, model, data, config, seeds, progress)
+    selection = _selection(folder, model, data, config, seeds, progress, allowed)
     pooled = _pooled_cut(folder, model, data, config, seeds) if config.pools else None
     _report_short(config, data, pooled)
-    task = Task(data, selection, seeds, size, config, pooled)
-    left = folder.missing()
-    done = len(data) - sum(task.length(number) for number in left)
+    task = Task(data, selection, seeds, size, config, pooled, allowed)
+    _run(model, task, folder, progress, deadline)
+    return folder
+
+
+def _run(
+    model: DensityModel, task: Task, folder: EdgeFolder, progress: Progress | None, deadline: float
+) -> None:
+    """Fill the shards that are missing; those that are late are left empty: nothing was tested there."""
+    left, total = folder.missing(), len(task.data)
+    if deadline < math.inf:
+        left = np.random.default_rng(task.config.seed).permutation(left).tolist()
+    done = total - sum(task.length(number) for number in left)
     with Crew(model, task, folder) as crew:
         for number in crew.run(left):
             done += task.length(number)
             if progress is not None:
-                progress("testing", done, len(data))
-    return folder
+                progress("testing", done, total)
+            if time.monotonic() > deadline:
+                break
+    late = folder.missing()
+    for number in late:
+        folder.write(number, EdgeTable.join([]))
+    if late:
+        warnings.warn(
+            f"time was up before {sum(map(task.length, late)):,} of {total:,} sequences were tested; "
+            "the others were taken in random order; give more time",
+            EventCargoWarning,
+            stacklevel=3,
+        )
 
 
-def _plan(model: DensityModel, data: EventDataset, config: ExtractConfig, size: int) -> dict[str, Any]:
+def _allowed(knowledge: Knowledge | None, model: DensityModel, data: EventDataset) -> Flags | None:
+    """Which pairs of a label and an event type of the model may be edges, (labels, V); None: all.
+
+    Names are looked for in the data and in the model: event types too rare for a model are not unknown.
+    """
+    if knowledge is None:
+        return None
+    vocabulary = model.vocabulary
+    events = sorted({*data.event_names, *vocabulary.event_names})
+    resolved = knowledge.resolve(list(model.label_names), events)
+    return resolved.table(model.label_names, vocabulary.decode(range(len(vocabulary))))
+
+
+def _plan(
+    model: DensityModel, data: EventDataset, config: ExtractConfig, size: int, knowledge: Knowledge | None
+) -> dict[str, Any]:
     """Everything the edges follow from."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     return {
@@ -95,6 +141,7 @@ def _plan(model: DensityModel, data: EventDataset, config: ExtractConfig, size: 
         "model": model_fingerprint(model),
         "labels": list(model.label_names),
         "untrusted": list(getattr(model, "untrusted", ())),
+        "knowledge": None if knowledge is None else knowledge.fingerprint,
     }
 
 
@@ -105,12 +152,13 @@ def _selection(
     config: ExtractConfig,
     seeds: Any,
     progress: Progress | None,
+    allowed: Flags | None,
 ) -> Selection:
     """What is tested; kept in the folder, so that it is found out once."""
     path, shape = folder.folder / "selection.parquet", (len(data), len(model.label_names))
     if not path.exists():
         told = None if progress is None else (lambda done, total: progress("selecting", done, total))
-        found = select(model, data, config, seeds, told)
+        found = select(model, data, config, seeds, told, allowed=allowed)
         _write_selection(path, found)
     table = pl.read_parquet(path)
     parts = {name: table.filter(polarity=name) for name in POLARITIES}

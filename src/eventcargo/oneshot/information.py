@@ -25,6 +25,16 @@ def bernoulli_kl(after: Tensor, before: Tensor) -> Tensor:
     return (rise + fall).clamp(min=0.0)  # rounding alone can make it negative
 
 
+def bernoulli_entropy(logits: Tensor) -> Tensor:
+    """Entropy of a label of these logits in nats, in float64.
+
+    >>> bernoulli_entropy(torch.tensor(0.0)).item()
+    0.6931...
+    """
+    p = logits.double()
+    return -(torch.sigmoid(p) * F.logsigmoid(p) + torch.sigmoid(-p) * F.logsigmoid(-p))
+
+
 def probability_change(after: Tensor, before: Tensor) -> Tensor:
     """sigmoid(after) - sigmoid(before), in float64: positive where the event promotes the label.
 

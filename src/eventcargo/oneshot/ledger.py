@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.batches import MARKS, Batch
-from eventcargo.edges import CHANCES, EDGES, SUPPORT, EdgeTable
+from eventcargo.edges import CARRIERS, CHANCES, EDGES, SUPPORT, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.scores import Scores
 from eventcargo.oneshot.total import Types
 
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 POLARITIES = ("absent", "present")
 """Whether a sequence carries the label it is tested for."""
@@ -30,12 +31,19 @@ class Ledger:
         self._chances: dict[tuple[str, str], sp.csr_array] = {}
         self._edges: list[pl.DataFrame] = []
 
-    def note_tested(self, test: str, polarity: str, wanted: NDArray[np.bool_], types: Types) -> None:
-        """Labels tested in some sequences (sequences, labels), and the event types found there."""
+    def note_tested(
+        self, test: str, polarity: str, wanted: Flags, types: Types, allowed: Flags | None = None
+    ) -> None:
+        """Labels tested in some sequences (sequences, labels), and the event types found there.
+
+        Pairs that are not `allowed`, (labels, V), had no chance.
+        """
         ones = np.ones(len(types.rows), np.int64)
         shape = (len(wanted), len(self._model.vocabulary))
         holds = sp.csr_array((ones, (types.rows, types.ids)), shape=shape)
         met, kind = sp.csr_array(wanted.T.astype(np.int64)) @ holds, (test, polarity)  # (labels, V)
+        if allowed is not None:
+            met = _only(met, allowed)
         known = kind in self._tested
         self._tested[kind] = wanted.sum(axis=0) + (self._tested[kind] if known else 0)
         self._chances[kind] = met + self._chances[kind] if known else met
@@ -52,6 +60,7 @@ class Ledger:
             "strength": kept.strength.astype(np.float32),
             "spread": kept.spread.astype(np.float32),
             "effect": kept.effect.astype(np.float32),
+            **{name: _known(getattr(kept, name), len(kept)) for name in ("before", "entropy")},
         }
         self._edges.append(pl.DataFrame(columns).with_columns(test=pl.lit(test)))
 
@@ -66,6 +75,7 @@ class Ledger:
             edges,
             pl.concat([pl.DataFrame(schema=SUPPORT), *support]),
             pl.concat([pl.DataFrame(schema=CHANCES), *chances]),
+            self._carriers(),
         )
         return EdgeTable.join([part])
 
@@ -73,13 +83,19 @@ class Ledger:
         rows, labels = found["sequence"].to_numpy(), found["label"].to_numpy()
         carried = np.asarray(self._carried[rows, labels]).ravel() > 0 if len(rows) else np.zeros(0, bool)
         columns = {
-            **{name: found[name] for name in ("position", "strength", "spread", "effect", "test")},
+            **{name: found[name] for name in EDGES if name in found.columns},
             "sequence": pl.Series(self._data.sequence_ids).cast(pl.String)[rows],
             "label": self._labels[labels],
             "event": self._events[found["event"].to_numpy()],
             "polarity": pl.Series(POLARITIES, dtype=pl.String)[carried.astype(np.int64)],
         }
         return _table(EDGES, columns)
+
+    def _carriers(self) -> pl.DataFrame:
+        """How many sequences carry each label, of how many that were given."""
+        carried = np.asarray(self._carried.sum(axis=0)).ravel()
+        columns = {"label": pl.Series(self._data.label_names, dtype=pl.String), "carriers": carried}
+        return _table(CARRIERS, {**columns, "sequences": np.full(len(carried), len(self._data))})
 
     def _support(self, test: str, polarity: str) -> pl.DataFrame:
         tested = self._tested[test, polarity]
@@ -116,11 +132,25 @@ class Ledger:
         return pl.Series(vocabulary.decode(range(len(vocabulary))), dtype=pl.String)
 
 
+def _only(counts: sp.csr_array, allowed: Flags) -> sp.csr_array:
+    found = sp.coo_array(counts)
+    kept = allowed[found.coords]
+    at = tuple(axis[kept] for axis in found.coords)
+    return sp.csr_array((found.data[kept], at), shape=counts.shape)
+
+
 def _kind(test: str, polarity: str, size: int) -> dict[str, pl.Series]:
     return {
         name: pl.repeat(value, size, dtype=pl.String, eager=True)
         for name, value in (("test", test), ("polarity", polarity))
     }
+
+
+def _known(values: NDArray[np.float64] | None, size: int) -> pl.Series:
+    """A column of an edge table; null where a test does not tell it."""
+    if values is None:
+        return pl.repeat(None, size, dtype=pl.Float32, eager=True)
+    return pl.Series(values.astype(np.float32))
 
 
 def _table(schema: Mapping[str, pl.DataType], columns: Mapping[str, Any]) -> pl.DataFrame:

@@ -24,7 +24,7 @@ from eventcargo.errors import ConfigError, EventCargoWarning
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.contexts import ContextConfig, Contexts, repeat
 from eventcargo.oneshot.cuts import Cut, RelativeCut
-from eventcargo.oneshot.information import bernoulli_kl, probability_change
+from eventcargo.oneshot.information import bernoulli_entropy, bernoulli_kl, probability_change
 from eventcargo.oneshot.scores import Scores
 
 Ids = NDArray[np.int64]
@@ -176,7 +176,7 @@ class Tally:
     def __init__(self, row: int, labels: Ids, length: int) -> None:
         self.row, self.labels, self.length = row, labels, length
         self.n, self.draws = 0, list[Floats]()
-        self.strength = self.effect = self.squares = np.zeros(())
+        self.strength = self.effect = self.squares = self.before = self.entropy = np.zeros(())
 
     def add(self, logits: torch.Tensor, keeps: bool) -> None:
         """Count particles by their label logits (particles, positions, labels), one position ahead."""
@@ -192,6 +192,10 @@ class Tally:
         )
         self.strength = self.strength + (strength.mean(axis=0) - self.strength) * share
         self.effect = self.effect + (mean - self.effect) * share
+        without = torch.sigmoid(before.double()).mean(dim=0).cpu().numpy()
+        entropy = bernoulli_entropy(before).mean(dim=0).cpu().numpy()
+        self.before = self.before + (without - self.before) * share
+        self.entropy = self.entropy + (entropy - self.entropy) * share
         self.n += n
         if keeps:
             self.draws.append(strength)
@@ -268,4 +272,6 @@ def _joined(tallies: Sequence[Tally], config: PrefixConfig) -> Scores:
         np.concatenate([real, *(tally.effect.T.ravel() for tally in tallies)]),
         np.concatenate([real, *(tally.spread.T.ravel() for tally in tallies)]),
         np.repeat(used, sizes).astype(np.int64),
+        np.concatenate([real, *(tally.before.T.ravel() for tally in tallies)]),
+        np.concatenate([real, *(tally.entropy.T.ravel() for tally in tallies)]),
     )

@@ -4,7 +4,7 @@ Flat columns: padding never costs memory, and a test may look at any set of pair
 `Batch.ids` everywhere; there are no offsets.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +20,8 @@ class Scores:
 
     `strength` is in nats and not negative; `effect` is the mean change of the label's probability that the
     event makes, positive where it promotes the label. Both are means over particles, `spread` is the standard
-    deviation of the effect over them (0 where nothing is drawn).
+    deviation of the effect over them (0 where nothing is drawn). `before` and `entropy` tell of the label
+    given what the test conditions on, without the event; the information an edge has follows from them.
     """
 
     rows: NDArray[np.int64]  # row of the batch
@@ -30,13 +31,16 @@ class Scores:
     effect: NDArray[np.float64]
     spread: NDArray[np.float64]
     particles: NDArray[np.int64]  # draws that were used
+    before: NDArray[np.float64] | None = None  # mean probability of the label without the event
+    entropy: NDArray[np.float64] | None = None  # mean entropy of the label without the event, in nats
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> "Scores":
         """Some of the pairs."""
-        return Scores(*(getattr(self, field.name)[which] for field in fields(self)))
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: part[which] for name, part in columns.items() if part is not None})
 
 
 class OneshotTest(Protocol):

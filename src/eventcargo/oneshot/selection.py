@@ -20,6 +20,7 @@ from eventcargo.models.density import DensityModel, walk
 from eventcargo.oneshot.total import explicit_labels, reach
 
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 Progress = Callable[[int, int], None]
 """Called with (sequences done, sequences in all)."""
 
@@ -59,15 +60,20 @@ def select(
     config: SelectionConfig,
     seeds: Ints,
     progress: Progress | None = None,
+    *,
+    allowed: Flags | None = None,
 ) -> Selection:
-    """What is to be tested; `seeds`, one for each sequence, decide where only some of them are."""
+    """What is to be tested; `seeds`, one for each sequence, decide where only some of them are.
+
+    `allowed`, (labels, V), says which event types may be hidden for which label.
+    """
     costly = ~explicit_labels(model) & (config.most > 0)
     carried = data.label_matrix()
     wanted = np.ceil(config.absent * data.support)
     wanted = np.maximum(wanted, config.least_absent * (config.absent > 0)).astype(np.int64)
     wanted[costly] = np.minimum(wanted[costly], config.most)
     present = _limited(carried, np.where(costly, config.most, len(data)), seeds)
-    return Selection(present, _nearest(model, data, wanted, carried, progress))
+    return Selection(present, _nearest(model, data, wanted, carried, progress, allowed))
 
 
 def _limited(carried: sp.csr_array, most: Ints, seeds: Ints) -> sp.csr_array:
@@ -86,11 +92,12 @@ def _nearest(
     wanted: Ints,
     carried: sp.csr_array,
     progress: Progress | None,
+    allowed: Flags | None,
 ) -> sp.csr_array:
     """For each label so many sequences without it, those in which it is most within reach."""
     best = [_Nearest(int(count)) for count in wanted]
     for rows, batch in walk(model, data) if wanted.any() else ():
-        reached = reach(model, batch)
+        reached = reach(model, batch, allowed)
         reached[carried[rows].toarray() > 0] = -np.inf
         for label, nearest in enumerate(best):
             nearest.add(rows, reached[:, label])

@@ -6,7 +6,7 @@ from typing import Literal
 
 from eventcargo.errors import ConfigError
 from eventcargo.oneshot.cuts import PAPER_CUT, Cut, RelativeCut, StaticCut
-from eventcargo.oneshot.examination import Examiner
+from eventcargo.oneshot.examination import Examiner, Flags
 from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
 from eventcargo.oneshot.selection import SelectionConfig
 from eventcargo.oneshot.total import TotalTest
@@ -67,11 +67,14 @@ class ExtractConfig(SelectionConfig, PrefixConfig):
         """Whether a cut has to be fitted to the scores of many sequences first."""
         return "prefix" in self.tests and self.cut == "pooled" and self.preset != "paper"
 
-    def examiners(self, pooled: float | None = None) -> list[Examiner]:
-        """The tests with their cuts; the prefix test looks at sequences that carry the label only."""
-        made = {"total": Examiner(TotalTest(), StaticCut(self.threshold))}
+    def examiners(self, pooled: float | None = None, allowed: Flags | None = None) -> list[Examiner]:
+        """The tests with their cuts; the prefix test looks at sequences that carry the label only.
+
+        `allowed`, (labels, V), says which pairs of a label and an event type may be edges.
+        """
+        made = {"total": Examiner(TotalTest(allowed), StaticCut(self.threshold), allowed=allowed)}
         cut = self._cut(pooled)
-        made["prefix"] = Examiner(PrefixTest(self.prefix, cut), cut, ("present",))
+        made["prefix"] = Examiner(PrefixTest(self.prefix, cut), cut, ("present",), allowed)
         return [made[name] for name in self.tests]
 
     def _cut(self, pooled: float | None) -> Cut:

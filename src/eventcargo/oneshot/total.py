@@ -7,7 +7,7 @@ place and time, so that hiding never makes neighbours of events that were none. 
 or accompanies a cause changes nothing here, because the cause itself is still seen.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -18,12 +18,13 @@ from eventcargo.models.density import DensityModel
 from eventcargo.models.hiding import hiding
 from eventcargo.models.linear import LinearTerm
 from eventcargo.models.transformer import Transformer
-from eventcargo.oneshot.information import bernoulli_kl, probability_change
+from eventcargo.oneshot.information import bernoulli_entropy, bernoulli_kl, probability_change
 from eventcargo.oneshot.scores import Scores
 from eventcargo.vocabulary import UNK
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 TOKENS = 8_192
 """Positions of one forward pass of sequences with a hidden event type."""
@@ -61,10 +62,14 @@ class TotalTest:
     """The test by total conditioning, for any model.
 
     Where a label's logit at the end is an explicit term alone, hiding is a matter of sums; otherwise every
-    event type costs one forward pass of the sequence without it.
+    event type costs one forward pass of the sequence without it. `allowed`, (labels, V), says which pairs may
+    be scored; on others no work is spent.
     """
 
     name = "total"
+
+    def __init__(self, allowed: Flags | None = None) -> None:
+        self.allowed = allowed
 
     def score(
         self,
@@ -77,14 +82,16 @@ class TotalTest:
         summed = explicit_labels(model)
         parts = []
         if (wanted & summed).any():
-            parts.append(_by_sums(model, batch, wanted & summed))
+            parts.append(_by_sums(model, batch, wanted & summed, self.allowed))
         if (wanted & ~summed).any():
-            parts.append(_by_passes(model, batch, wanted & ~summed))
+            parts.append(_by_passes(model, batch, wanted & ~summed, self.allowed))
         return _joined(parts)
 
 
-def reach(model: DensityModel, batch: Batch) -> Floats:
+def reach(model: DensityModel, batch: Batch, allowed: Flags | None = None) -> Floats:
     """How near each label comes to being expected, at most one event type being hidden: (B, labels) logits.
+
+    Only event types that are `allowed` for a label, (labels, V), are hidden.
 
     Exact where a label is an explicit term alone. Otherwise what hiding changes in the explicit term counts,
     as if the rest stayed; without such a term it is the logit of the sequence as it is.
@@ -98,16 +105,19 @@ def reach(model: DensityModel, batch: Batch) -> Floats:
     found, slope = hiding(model.linear).changes(batch), model.end_slope.double().cpu().numpy()
     whole[:, summed] = (slope * found.logits)[:, summed]
     gained = np.zeros(whole.shape)
-    np.maximum.at(gained, (found.rows, found.labels), -found.taken)
+    gains = -found.taken if allowed is None else np.where(allowed[found.labels, found.ids], -found.taken, 0.0)
+    np.maximum.at(gained, (found.rows, found.labels), gains)
     return whole + slope * gained
 
 
-def _by_sums(model: DensityModel, batch: Batch, wanted: NDArray[np.bool_]) -> Scores:
+def _by_sums(model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None) -> Scores:
     """Scores of labels whose logit is the explicit term."""
     assert isinstance(model, Transformer)
     assert isinstance(model.linear, LinearTerm)
     found = hiding(model.linear).changes(batch)
     asked = wanted[found.rows, found.labels]
+    if allowed is not None:
+        asked &= allowed[found.labels, found.ids]
     rows, labels, ids = (part[asked] for part in (found.rows, found.labels, found.ids))
     slope, cap = (part.double().cpu().numpy()[labels] for part in (model.end_slope, model.label_cap))
     whole = found.logits[rows, labels]
@@ -131,18 +141,20 @@ def end_logits(model: DensityModel, batch: Batch, columns: Ints) -> Floats:
     return logits
 
 
-def _by_passes(model: DensityModel, batch: Batch, wanted: NDArray[np.bool_]) -> Scores:
-    """Scores by a forward pass for each event type."""
-    types = Types.of(batch)
-    asked = np.asarray(wanted.any(axis=1))
-    types = types.take(np.flatnonzero(asked[types.rows]))
+def _by_passes(model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None) -> Scores:
+    """Scores by a forward pass for each event type that is asked about."""
     columns = np.flatnonzero(wanted.any(axis=0))
+    types = Types.of(batch)
+    asked = wanted[np.ix_(types.rows, columns)]  # (types, columns)
+    if allowed is not None:
+        asked &= allowed[np.ix_(columns, types.ids)].T
+    types, asked = types.take(np.flatnonzero(asked.any(axis=1))), asked[asked.any(axis=1)]
     whole = end_logits(model, batch, columns)
     order = np.argsort(batch.lengths[types.rows], kind="stable")
     without = np.empty((len(order), len(columns)))
     for part in packed(order, batch.lengths[types.rows], TOKENS):
         without[part] = end_logits(model, hidden(batch, types.take(part)), columns)
-    at, column = np.nonzero(wanted[np.ix_(types.rows, columns)])
+    at, column = np.nonzero(asked)
     rows = types.rows[at]
     return _scores(rows, columns[column], types.positions[at], whole[rows, column], without[at, column])
 
@@ -173,15 +185,20 @@ def _scores(rows: Ints, labels: Ints, positions: Ints, whole: Floats, without: F
     strength, effect = bernoulli_kl(*pair).numpy(), probability_change(*pair).numpy()
     order = np.lexsort((positions, labels, rows))
     none, once = np.zeros(len(rows)), np.ones(len(rows), np.int64)
-    return Scores(rows, labels, positions, strength, effect, none, once).take(order)
+    before, entropy = torch.sigmoid(pair[1]).numpy(), bernoulli_entropy(pair[1]).numpy()
+    return Scores(rows, labels, positions, strength, effect, none, once, before, entropy).take(order)
 
 
 def _joined(parts: list[Scores]) -> Scores:
-    names = ("rows", "labels", "positions", "strength", "effect", "spread", "particles")
-    kinds = (np.int64, np.int64, np.int64, np.float64, np.float64, np.float64, np.int64)
-    columns = [
-        np.concatenate([np.zeros(0, kind), *(getattr(part, name) for part in parts)])
-        for name, kind in zip(names, kinds, strict=True)
-    ]
-    joined = Scores(*columns)
+    whole = ("rows", "labels", "positions", "particles")
+    columns = {
+        field.name: np.concatenate(
+            [
+                np.zeros(0, np.int64 if field.name in whole else np.float64),
+                *(getattr(part, field.name) for part in parts),
+            ]
+        )
+        for field in fields(Scores)
+    }
+    joined = Scores(**columns)
     return joined.take(np.lexsort((joined.positions, joined.labels, joined.rows)))

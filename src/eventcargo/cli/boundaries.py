@@ -1,0 +1,36 @@
+"""The boundaries of a graph as a table for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from eventcargo.cli.output import print_table
+from eventcargo.graphs import LabelGraph
+
+MOST_LABELS, MOST_EVENTS = 20, 8
+MARKS = {1: "+", -1: "-"}
+
+
+def print_boundaries(
+    graph: LabelGraph, verdicts: Mapping[str, Any] | None = None, rules: Mapping[str, Any] | None = None
+) -> None:
+    """The best supported labels with their causes (+ promotes, - inhibits), their rule and the verdict."""
+    labels = sorted(graph.labels, key=lambda label: (-(graph.support[label] or 0), label))[:MOST_LABELS]
+    columns = ["label", "sequences", "causes, strongest first"]
+    rows: list[list[Any]] = [[label, graph.support[label], causes(graph, label)] for label in labels]
+    for name, part, word in (("rule", rules, "text"), ("verdict", verdicts, "level")):
+        if part is not None:
+            columns.append(name)
+            for label, row in zip(labels, rows, strict=True):
+                row.append(getattr(part.get(label), word, None))
+    print_table(f"Causes of {len(labels):,} of {len(graph.labels):,} labels", columns, rows)
+
+
+def causes(graph: LabelGraph, label: str) -> str:
+    """The event types of a boundary with their signs, in one line.
+
+    >>> causes(LabelGraph.from_boundaries({"brake": ["P01", "U02"]}), "brake")
+    'P01, U02'
+    """
+    edges = graph.edges.filter(label=label).select("event", "sign").rows()
+    shown = [f"{MARKS.get(sign, '')}{event}" for event, sign in edges[:MOST_EVENTS]]
+    return ", ".join(shown) + (f" and {len(edges) - MOST_EVENTS} more" if len(edges) > MOST_EVENTS else "")

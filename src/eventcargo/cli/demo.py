@@ -1,0 +1,59 @@
+"""`eventcargo demo`: a small simulated fleet, its causes found and compared with the true ones."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eventcargo.atomic import atomic_folder, check_new_folder
+from eventcargo.cli.boundaries import causes
+from eventcargo.cli.discover import print_found, run_stages, write_scores
+from eventcargo.cli.output import print_lines, print_table
+from eventcargo.cli.simulate import write_simulated
+from eventcargo.cli.source import Source
+from eventcargo.discovery import DiscoverConfig, Findings
+from eventcargo.events import EventDataset
+from eventcargo.graphs import LabelGraph
+from eventcargo.io import read_graph
+from eventcargo.simulate import simulate
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
+SEQUENCES, EVENT_TYPES, LABELS, SEED = 5000, 600, 12, 1
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="New folder for data and run.")] = Path("demo-data"),
+    max_time: Annotated[str, typer.Option(help="Bound of the run: 90s, 3m.")] = "3m",
+    sequences: Annotated[int, typer.Option(help="Vehicles to simulate.")] = SEQUENCES,
+) -> None:
+    """Simulate a small fleet, find its causes, compare them with the true ones."""
+    check_new_folder(out)
+    config = DiscoverConfig(max_time=max_time)
+    print_lines(
+        [f"Simulating {sequences:,} vehicles with {EVENT_TYPES:,} codes and {LABELS} error patterns."]
+    )
+    simulated = simulate("fleet", sequences=sequences, event_types=EVENT_TYPES, labels=LABELS, seed=SEED)
+    with atomic_folder(out) as target:
+        write_simulated(simulated, target)
+    source = Source(str(out / "events.parquet"), str(out / "labels.parquet"))
+    data, truth = source.read(), read_graph(out / "truth.parquet")
+    found = run_stages(data, out / "run", config, source)
+    scores = write_scores(found.graph, truth, data, out / "run")
+    print_found(found, data, out / "run", scores)
+    _compare(found, truth, data)
+
+
+def _compare(found: Findings, truth: LabelGraph, data: EventDataset) -> None:
+    """Found against true causes, label by label, and one vehicle to explain."""
+    rows = []
+    for label in found.graph.labels:
+        true, mine = set(truth.boundary(label)), set(found.graph.boundary(label))
+        rows.append(
+            [label, causes(truth, label), ", ".join(sorted(true - mine)), ", ".join(sorted(mine - true))]
+        )
+    print_table("Found against true causes", ["label", "true causes", "missed", "wrongly found"], rows)
+    carrying = next((sequence.id for sequence in data if sequence.labels), None)
+    run = found.edges.parent
+    print_lines([f"Ask for one vehicle: eventcargo explain {run} --sequence {carrying}"] if carrying else [])

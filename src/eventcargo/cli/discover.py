@@ -1,0 +1,161 @@
+"""`eventcargo discover EVENTS --labels LABELS --out RUN`: from tables to a report, in one go."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eventcargo.atomic import atomic_file
+from eventcargo.cli.boundaries import print_boundaries
+from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
+from eventcargo.cli.options import with_options
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.cli.source import Source, remember
+from eventcargo.discovery import DiscoverConfig, Discovery, Findings
+from eventcargo.discovery.bars import stage_bars
+from eventcargo.discovery.estimate import estimate
+from eventcargo.evaluation import Scores, count_support, evaluate
+from eventcargo.events import EventDataset
+from eventcargo.graphs import LabelGraph
+from eventcargo.io import read_graph
+from eventcargo.knowledge import Knowledge
+from eventcargo.models.interrupt import Interrupted
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
+AVERAGES = ("micro", "macro", "weighted")
+
+
+@app.command()
+@with_options(DiscoverConfig)
+def discover(
+    events: EVENTS,
+    out: Annotated[Path, typer.Option(help="Folder of the run: everything that is found goes there.")],
+    labels: LABELS = None,
+    knowledge: Annotated[
+        Path | None, typer.Option(help="What is known before: required and forbidden causes, JSON or YAML.")
+    ] = None,
+    truth: Annotated[
+        Path | None, typer.Option(help="The known boundaries, to score what is found: a graph.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done, how long and in how much memory.")
+    ] = False,
+    sequence_id: SEQUENCE_ID = "sequence_id",
+    time: TIME = "time",
+    event: EVENT = "event",
+    label: LABEL = "label",
+    values: VALUES = None,
+    as_json: AS_JSON = False,
+    config: DiscoverConfig = DiscoverConfig(),  # noqa: B008 (frozen)
+) -> None:
+    """Find the causes of every label: train, extract, fuse and report."""
+    source = Source(events, labels, sequence_id, time, event, label, tuple(values or ()))
+    known = None if truth is None else read_graph(truth)
+    given = None if knowledge is None else Knowledge.read(knowledge)
+    data = source.read()
+    if dry_run:
+        _print_estimate(data, config, as_json)
+        return
+    found = run_stages(data, out, config, source, given, resume)
+    scores = None if known is None else write_scores(found.graph, known, data, out)
+    if as_json:
+        print_json(_content(found, out, scores))
+    else:
+        print_found(found, data, out, scores)
+
+
+def run_stages(
+    data: EventDataset,
+    out: Path,
+    config: DiscoverConfig,
+    source: Source,
+    knowledge: Knowledge | None = None,
+    resume: bool = False,
+) -> Findings:
+    """All stages, with bars; interrupted, it says how to go on."""
+    try:
+        with stage_bars() as tell:
+            discovery = Discovery(data, out, config, knowledge=knowledge, resume=resume, tell=tell)
+            remember(out, source)
+            return discovery.run()
+    except Interrupted as stop:
+        typer.echo(f"{stop}, with --resume", err=True)
+        raise typer.Exit(128 + stop.number) from None
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted; what is done is kept in {out}, go on with --resume", err=True)
+        raise typer.Exit(130) from None
+
+
+def write_scores(graph: LabelGraph, truth: LabelGraph, data: EventDataset, out: Path) -> Scores:
+    """Scores against the truth, also in RUN/scores.json."""
+    scores = evaluate(graph, count_support(truth, data))
+    with atomic_file(out / "scores.json") as target:
+        target.write_text(json.dumps(scores.to_dict(), indent=1, ensure_ascii=False), "utf-8")
+    return scores
+
+
+def print_found(found: Findings, data: EventDataset, out: Path, scores: Scores | None) -> None:
+    """Verdicts first, then the boundaries of the best supported labels, and where everything is."""
+    levels = [verdict.level for verdict in found.verdicts.values()]
+    counts = ", ".join(f"{level} {levels.count(level):,}" for level in ("trust", "caution", "doubt"))
+    print_lines([f"Verdicts on {len(levels):,} labels: {counts}."])
+    print_boundaries(found.graph, found.verdicts, found.rules)
+    if scores is not None:
+        rows = [[name, *_figures(scores, name)] for name in AVERAGES]
+        print_table("Against the truth", ["average", "precision", "recall", "F1"], rows)
+    print_lines(
+        [
+            f"{len(found.graph):,} edges, {len(found.graph.labels):,} labels, {len(data):,} sequences.",
+            f"Open {out / 'report.html'} in a browser; everything else is in {out}.",
+        ]
+    )
+
+
+def _figures(scores: Scores, name: str) -> list[float | None]:
+    average = scores.average(name)
+    return [None] * 3 if average is None else [average.precision, average.recall, average.f1]
+
+
+def _content(found: Findings, out: Path, scores: Scores | None) -> dict[str, Any]:
+    return {
+        "run": str(out),
+        "edges": len(found.graph),
+        "boundaries": found.graph.boundaries,
+        "rules": {label: None if rule is None else rule.text for label, rule in found.rules.items()},
+        "verdicts": {
+            label: {"level": verdict.level, "reasons": list(verdict.reasons)}
+            for label, verdict in found.verdicts.items()
+        },
+        "scores": None if scores is None else scores.to_dict(),
+    }
+
+
+def _print_estimate(data: EventDataset, config: DiscoverConfig, as_json: bool) -> None:
+    plan = estimate(data, config)
+    if as_json:
+        steps = [{"stage": s.stage, "what": s.words, "seconds": round(s.seconds)} for s in plan.steps]
+        print_json({"stages": steps, "seconds": round(plan.seconds), "bytes": round(plan.bytes)})
+        return
+    rows = [[step.stage, step.words, _span(step.seconds)] for step in plan.steps]
+    print_table("What would be done", ["stage", "what", "about"], rows)
+    print_lines(
+        [
+            f"In all about {_span(plan.seconds)}, at most {config.max_time}: where time runs short, fewer "
+            "sequences are tested.",
+            f"Memory about {plan.bytes / 1e9:.1f} GB. Nothing was written.",
+        ]
+    )
+
+
+def _span(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> _span(30), _span(600), _span(9000)
+    ('30 s', '10 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,88 @@
+"""`eventcargo fuse RUN [RUN ...] [--out RUN]`: one graph from the edges of all sequences."""
+
+import time as clock
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+
+from eventcargo.cli.options import with_options
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.errors import ConfigError
+from eventcargo.fusion import FuseConfig, fuse
+from eventcargo.fusion.records import join_runs, poll_of
+from eventcargo.graphs import LabelGraph
+from eventcargo.io import write_graph
+from eventcargo.knowledge import Knowledge
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
+SHOWN_LABELS, SHOWN_CAUSES = 20, 8
+SIGNS = {1: "+", -1: "-"}
+
+
+@app.command("fuse")
+@with_options(FuseConfig)
+def run(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of runs with edges/ or votes/.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for votes and graph of several runs; without it RUN itself.")
+    ] = None,
+    knowledge: Annotated[
+        Path | None, typer.Option(help="JSON or YAML file with required, forbidden and allowed edges.")
+    ] = None,
+    as_json: AS_JSON = False,
+    config: FuseConfig = FuseConfig(),  # noqa: B008 (frozen)
+) -> None:
+    """Join the edges of all sequences into one graph: phase 2."""
+    began = clock.perf_counter()
+    if out is None and len(runs) > 1:
+        raise ConfigError(f"{len(runs)} runs are joined into a folder of their own; name it with --out")
+    home = out or runs[0]
+    known = None if knowledge is None else Knowledge.read(knowledge)
+    poll = poll_of(home) if out is None else join_runs(runs, out)
+    graph = fuse(poll, config, knowledge=known)
+    for name in ("graph.parquet", "graph.json"):
+        write_graph(graph, home / name)
+    if as_json:
+        print_json(_content(home, graph, config))
+        return
+    _print_graph(graph)
+    filled = sum(bool(events) for events in graph.boundaries.values())
+    seconds = clock.perf_counter() - began
+    print_lines(
+        [
+            f"{len(graph):,} edges into {filled:,} of {len(graph.support):,} labels, by the rule "
+            f"{config.rule}, in {seconds:,.1f} s; in {home / 'graph.parquet'} and graph.json."
+        ]
+    )
+
+
+def _content(home: Path, graph: LabelGraph, config: FuseConfig) -> dict[str, object]:
+    return {
+        "graph": str(home / "graph.parquet"),
+        "rule": config.rule,
+        "edges": len(graph),
+        "labels": len(graph.support),
+        "boundaries": graph.boundaries,
+    }
+
+
+def _print_graph(graph: LabelGraph) -> None:
+    """The boundaries of the best supported labels."""
+    by_support = sorted(graph.support, key=lambda label: (-(graph.support[label] or 0), label))
+    rows = [[label, graph.support[label], _causes(graph, label)] for label in by_support[:SHOWN_LABELS]]
+    print_table("Boundaries", ["label", "support", "causes (+ promotes, - inhibits), frequency"], rows)
+
+
+def _causes(graph: LabelGraph, label: str) -> str:
+    edges = graph.edges.filter(pl.col("label") == label)
+    told = [
+        f"{SIGNS.get(sign, '')}{event} {frequency:.2f}"
+        for event, sign, frequency in edges.select("event", "sign", "frequency").iter_rows()
+    ]
+    more = len(told) - SHOWN_CAUSES
+    return ", ".join(told[:SHOWN_CAUSES]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,71 @@
+"""Estimate: what a run will do, about how long each stage takes at most and how much memory it needs.
+
+The rates were measured on one core of a small machine (docs/results.md); they are meant to tell minutes from
+hours.
+"""
+
+from dataclasses import dataclass
+
+from eventcargo.discovery.settings import DiscoverConfig
+from eventcargo.events import EventDataset
+from eventcargo.models.sizes import TransformerConfig
+
+SECONDS_A_SEQUENCE = {"total": 0.004, "prefix": 0.025, "paper": 0.09}
+"""Of phase 1; total where the explicit term alone decides."""
+
+SECONDS_A_PAIR = 4e-6
+"""Of baseline, rules and verdicts, for each label and sequence."""
+
+BYTES_AT_ALL, BYTES_AN_EVENT, BYTES_A_WEIGHT = 700e6, 230.0, 16.0
+"""Python and torch; features and copies of the data; a weight with its gradient and two moments."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stage of a run, in words, and its seconds."""
+
+    stage: str
+    words: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The stages of a run and the memory of all of them."""
+
+    steps: tuple[Step, ...]
+    bytes: float
+
+    @property
+    def seconds(self) -> float:
+        return sum(step.seconds for step in self.steps)
+
+
+def estimate(data: EventDataset, config: DiscoverConfig) -> Estimate:
+    """What a run on these data will do.
+
+    >>> from eventcargo.simulate import simulate
+    >>> [step.stage for step in estimate(simulate("chain", sequences=50).data, DiscoverConfig()).steps]
+    ['train', 'extract', 'fuse', 'compare, rules, judge', 'report']
+    """
+    shape, tests = config.transformer, config.extract.tests
+    weights = count_weights(shape, len(data.event_names), len(data.label_names))
+    rates = ["paper" if config.preset == "paper" and name == "prefix" else name for name in tests]
+    testing = len(data) * sum(SECONDS_A_SEQUENCE[name] for name in rates)
+    pairs = SECONDS_A_PAIR * len(data) * len(data.label_names)
+    term = "an explicit term and " if shape.linear else ""
+    steps = (
+        Step("train", f"{term}a Transformer of {weights:,} weights, at most", config.train.time_limit),
+        Step("extract", f"{len(data):,} sequences, test {' and '.join(tests)}", testing),
+        Step("fuse", f"rule {config.fuse.rule}", 1.0 + pairs / 4),
+        Step("compare, rules, judge", f"{len(data.label_names):,} labels", 1.0 + pairs),
+        Step("report", "one page", 2.0),
+    )
+    return Estimate(steps, BYTES_AT_ALL + BYTES_AN_EVENT * data.n_events + BYTES_A_WEIGHT * weights)
+
+
+def count_weights(shape: TransformerConfig, n_event_types: int, n_labels: int) -> int:
+    """About how many weights a Transformer has."""
+    width, blocks = shape.width, shape.layers + 2 * shape.label_layers
+    block = 4 * width * width + (3 if shape.activation == "swiglu" else 2) * width * shape.hidden
+    return n_event_types * width * (1 if shape.tied else 2) + blocks * block + 2 * n_labels * width

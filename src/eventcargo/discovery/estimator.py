@@ -1,0 +1,176 @@
+"""Cargo: the whole method as one estimator, with scikit-learn's habits."""
+
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from eventcargo.atomic import check_new_folder
+from eventcargo.discovery.bars import stage_bars
+from eventcargo.discovery.findings import Findings, read_findings
+from eventcargo.discovery.record import Record
+from eventcargo.discovery.settings import DiscoverConfig
+from eventcargo.discovery.stages import Discovery
+from eventcargo.edges import EdgeTable
+from eventcargo.errors import ConfigError
+from eventcargo.evaluation import evaluate
+from eventcargo.events import EventDataset, EventSequence
+from eventcargo.graphs import LabelGraph
+from eventcargo.io import read_events
+from eventcargo.knowledge import Knowledge
+from eventcargo.models.density import DensityModel, label_probabilities
+from eventcargo.models.loading import load_model
+from eventcargo.oneshot.explanation import Explanation, explain
+from eventcargo.report import write_report
+
+
+class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """For every label, the event types that cause it.
+
+    Settings are those of `DiscoverConfig`; `n_jobs` is the number of processes of phase 1 (None: as many as
+    pay), `show_progress` draws bars on standard error. After `fit`: `graph_`, `edges_`, `model_`, `quality_`,
+    `rules_`, `verdicts_`, `baseline_`.
+
+    >>> from eventcargo.simulate import simulate
+    >>> simulated = simulate("chain", sequences=400, labels=2, seed=100)
+    >>> cargo = Cargo(preset="fast", max_time="60s", steps=2).fit(simulated.data)
+    >>> cargo.graph_.boundary("L000") == simulated.truth.boundary("L000")
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        preset: str = "default",
+        max_time: str = "30m",
+        test: str = "",
+        rule: str = "",
+        size: str = "",
+        steps: int = 0,
+        max_length: int = 512,
+        knowledge: Knowledge | None = None,
+        seed: int = 0,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        show_progress: bool = False,
+    ) -> None:
+        self.preset = preset
+        self.max_time = max_time
+        self.test = test
+        self.rule = rule
+        self.size = size
+        self.steps = steps
+        self.max_length = max_length
+        self.knowledge = knowledge
+        self.seed = seed
+        self.device = device
+        self.n_jobs = n_jobs
+        self.show_progress = show_progress
+
+    @classmethod
+    def from_model(cls, model: DensityModel, **settings: Any) -> "Cargo":
+        """An estimator that uses a model trained elsewhere; `fit` then trains nothing."""
+        cargo = cls(**settings)
+        cargo._given = model
+        return cargo
+
+    def fit(
+        self,
+        data: Any,
+        labels: Any = None,
+        *,
+        run: str | Path | None = None,
+        resume: bool = False,
+        **columns: Any,
+    ) -> "Cargo":
+        """Train, extract, fuse; `data` is an `EventDataset`, or tables as `read_events` takes them.
+
+        With `run` everything is kept in that folder, and `resume=True` goes on with a run that was stopped.
+        """
+        events = data if isinstance(data, EventDataset) else read_events(data, labels, **columns)
+        if isinstance(data, EventDataset) and (labels is not None or columns):
+            raise ConfigError("an EventDataset brings its labels and columns; give nothing else")
+        folder = self._temporary_folder() if run is None else Path(run)
+        given = getattr(self, "_given", None)
+        with stage_bars(self.show_progress) as tell:
+            discovery = Discovery(
+                events,
+                folder,
+                self._config(),
+                knowledge=self.knowledge,
+                model=given,
+                resume=resume,
+                tell=tell,
+            )
+            self._take(discovery.run(), folder)
+        self._data = events
+        return self
+
+    def explain(self, sequence: EventSequence, labels: Any = None) -> Explanation:
+        """Which events of one sequence moved which labels."""
+        return explain(self._fitted().model_, sequence, labels)
+
+    def predict_proba(self, data: EventDataset) -> pl.DataFrame:
+        """P(label | whole sequence): a row for each sequence, its id and a column for each label."""
+        model = self._fitted().model_
+        found = label_probabilities(model, data)
+        ids = pl.Series("sequence_id", data.sequence_ids.to_pylist(), dtype=pl.String)
+        return pl.DataFrame(
+            [ids, *(pl.Series(name, found[:, at]) for at, name in enumerate(model.label_names))]
+        )
+
+    def score(self, truth: LabelGraph) -> float:
+        """Macro F1 of the boundaries against the true ones; `evaluate` has more."""
+        return evaluate(self._fitted().graph_, truth).macro.f1
+
+    def write_report(self, path: str | Path, data: EventDataset | None = None) -> None:
+        """Write one HTML page with everything that was found; `data` where the estimator was loaded."""
+        shown = data if data is not None else getattr(self._fitted(), "_data", None)
+        if shown is None:
+            raise ConfigError("a loaded estimator has no data to show; give data=")
+        write_report(path, self._findings.content(shown))
+
+    def save(self, folder: str | Path) -> None:
+        """Write everything that was found to a new folder, for `load`."""
+        check_new_folder(Path(folder))
+        shutil.copytree(self._fitted()._folder, folder, dirs_exist_ok=True)
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "cpu") -> "Cargo":
+        """The estimator of a run's folder: from `save`, `fit(run=...)` or the command `discover`."""
+        settings = Record.read(Path(folder)).settings
+        known = {name: settings[name] for name in cls._get_param_names() if name in settings}
+        cargo = cls(**{**known, "knowledge": None, "device": device})
+        cargo._take(read_findings(Path(folder), load_model(Path(folder) / "model", device)), Path(folder))
+        return cargo
+
+    @property
+    def edges_(self) -> EdgeTable:
+        """What phase 1 found in single sequences, read from disk."""
+        return EdgeTable.read(self._fitted()._findings.edges)
+
+    def _take(self, found: Findings, folder: Path) -> None:
+        self._findings, self._folder = found, folder
+        self.model_, self.graph_, self.baseline_ = found.model, found.graph, found.baseline
+        self.rules_, self.verdicts_, self.quality_ = found.rules, found.verdicts, found.quality
+
+    def _temporary_folder(self) -> Path:
+        """A folder that is deleted with the estimator."""
+        folder = Path(tempfile.mkdtemp(prefix="eventcargo-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    def _fitted(self) -> "Cargo":
+        if not hasattr(self, "graph_"):
+            raise NotFittedError("this Cargo is not fitted yet; call fit first")
+        return self
+
+    def _config(self) -> DiscoverConfig:
+        names = DiscoverConfig.__dataclass_fields__
+        own = {name: value for name, value in self.get_params(deep=False).items() if name in names}
+        return DiscoverConfig(**own, workers=self.n_jobs or 0)

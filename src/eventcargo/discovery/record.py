@@ -1,0 +1,83 @@
+"""Record: what a run was asked for, and how long each of its stages took; RUN/run.json."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eventcargo.atomic import atomic_file
+from eventcargo.errors import ConfigError, DataError
+
+FORMAT, FORMAT_VERSION = "eventcargo-run", 1
+
+
+@dataclass
+class Record:
+    """The settings of a run and the seconds of its stages, kept on disk; those of a stage under way too."""
+
+    path: Path
+    settings: dict[str, Any]
+    seconds: dict[str, float] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, folder: Path, settings: Mapping[str, Any], resume: bool) -> "Record":
+        """A new record, or the one of a run with the same settings that is gone on with."""
+        path = folder / "run.json"
+        if not path.exists():
+            record = cls(path, dict(settings))
+            record.write()
+            return record
+        if not resume:
+            raise ConfigError(f"{folder} holds a run already; go on with resume, or choose a new folder")
+        record = cls.read(folder)
+        for name in sorted(set(settings) | set(record.settings)):
+            if settings.get(name) != record.settings.get(name):
+                raise ConfigError(
+                    f"{folder} was begun with {name}={record.settings.get(name)!r}, now it is "
+                    f"{settings.get(name)!r}; resume with the same settings and data, or choose a new folder"
+                )
+        return record
+
+    @classmethod
+    def read(cls, folder: Path) -> "Record":
+        """The record of a run."""
+        path = folder / "run.json"
+        try:
+            content = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise DataError(f"{folder} holds no run: it has no run.json; run discover first") from None
+        except ValueError as error:
+            raise DataError(f"{path} is not JSON: {error}") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise DataError(f"{path} was not written by eventcargo")
+        if content.get("version") != FORMAT_VERSION:
+            raise DataError(f"{path} is of another release; this one reads version {FORMAT_VERSION}")
+        return cls(path, content["settings"], content["seconds"], content["done"])
+
+    @property
+    def used(self) -> float:
+        """Seconds of all stages so far."""
+        return sum(self.seconds.values())
+
+    def finish(self, stage: str, seconds: float) -> None:
+        """Note that a stage is done."""
+        self.done.append(stage)
+        self.note(stage, seconds)
+
+    def note(self, stage: str, seconds: float) -> None:
+        """Note how long a stage has taken so far."""
+        self.seconds[stage] = seconds
+        self.write()
+
+    def write(self) -> None:
+        content = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "settings": self.settings,
+            "seconds": {name: round(value, 1) for name, value in self.seconds.items()},
+            "done": self.done,
+        }
+        with atomic_file(self.path) as target:
+            target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")

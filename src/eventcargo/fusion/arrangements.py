@@ -1,0 +1,113 @@
+"""Arrangements: how often, in which order, how close and how late the members of one boundary occur.
+
+The families of `features`, made of the events of a few event types alone, so that even pairs far apart are
+seen and the work does not depend on the size of the vocabulary. Buckets of time and distance become steps
+("at most so long"): one step can say what many buckets say together.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.events import EventDataset
+from eventcargo.features import FAMILIES, N_BUCKETS, Events, Moments
+
+Ints = NDArray[np.int64]
+
+WINDOW = 6
+"""Pairs of members are looked at with fewer than this many other members between them."""
+
+MOST_STEPS = 24
+"""Steps of time or distance for each pair or member, spread evenly over the sequences."""
+
+PAIRED, STEPPED = ("adjacent", "ordered", "gap"), ("gap", "lateness", "since")
+TIMED = ("gap", "since")
+NEEDS_OTHERS = ("adjacent", "lateness", "since")
+"""Families that look at events between the members or at the end of the sequence."""
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Something that holds in some sequences: the places of the members it is about, and where it holds."""
+
+    family: str
+    members: tuple[int, ...]
+    rows: Ints
+
+
+class Occurrences:
+    """The events of a data set sorted by event type, so that those of a few types are found quickly."""
+
+    def __init__(self, data: EventDataset) -> None:
+        self._offsets, self._events, times = data.flat()
+        first = np.concatenate([times, [0.0]])[self._offsets[:-1]]
+        self._rows = np.repeat(np.arange(len(data)), data.lengths)
+        self._times = (times - first[self._rows]).astype(np.float32)
+        self._by_type = np.argsort(self._events, kind="stable")
+        self._starts = np.searchsorted(self._events[self._by_type], np.arange(len(data.event_names) + 1))
+        self._timed = data.time_kind != "order"
+
+    def arrangements(self, members: Sequence[int], least: int) -> list[Arrangement]:
+        """Everything the families say about these event types that holds in `least` sequences or more.
+
+        >>> from eventcargo.events import EventSequence
+        >>> data = EventDataset.from_sequences([EventSequence("1", ("a", "x", "b"), (0.0, 1.0, 2.0), ())])
+        >>> [found.family for found in Occurrences(data).arrangements([0, 1], least=1)]
+        ['ordered', 'gap', 'lateness', 'lateness', 'since', 'since']
+        """
+        shown = self._events_of(members)
+        among = shown.take(shown.ids < len(members))
+        found: list[Arrangement] = []
+        for family in FAMILIES:
+            if family == "presence" or (family in TIMED and not self._timed):
+                continue
+            moments = FAMILIES[family](shown if family in NEEDS_OTHERS else among, WINDOW)
+            found += _columns(family, moments, len(members), least)
+        return found
+
+    def _events_of(self, members: Sequence[int]) -> Events:
+        """The events of the members, the event before each and the last of its sequence as "another"."""
+        own = np.concatenate([self._by_type[self._starts[m] : self._starts[m + 1]] for m in members])
+        before = np.maximum(own - 1, self._offsets[self._rows[own]])
+        last = self._offsets[self._rows[own] + 1] - 1
+        at = np.unique(np.concatenate([own, before, last]))
+        rows = self._rows[at]
+        number = np.full(len(self._starts), len(members), np.int64)
+        number[list(members)] = np.arange(len(members))
+        positions, ends = at - self._offsets[rows] + 1, np.diff(self._offsets) + 1
+        ids = number[self._events[at]]
+        return Events(rows, positions, ids, self._times[at], ends, len(members) + 1)
+
+
+def _columns(family: str, moments: Moments, n_members: int, least: int) -> Iterator[Arrangement]:
+    group, bucket = np.divmod(moments.keys, N_BUCKETS if family in (*STEPPED, "count") else 1)
+    pairs = family in PAIRED
+    about = np.stack(np.divmod(group, n_members + 1) if pairs else (group,))  # (1 or 2, moments)
+    known = (about < n_members).all(0)
+    rows, group, bucket = moments.rows[known], group[known], bucket[known]
+    order = np.lexsort((bucket, rows, group))
+    rows, group, bucket = rows[order], group[order], bucket[order]
+    for part in np.split(np.arange(len(group)), np.flatnonzero(np.diff(group)) + 1):
+        if len(part):
+            first = int(group[part[0]])
+            members = tuple(sorted({*divmod(first, n_members + 1)})) if pairs else (first,)
+            for holding in _sets(family, rows[part], bucket[part]):
+                if len(holding) >= least:
+                    yield Arrangement(family, members, holding)
+
+
+def _sets(family: str, rows: Ints, bucket: Ints) -> Iterator[Ints]:
+    """The rows in which one group holds: for each number of occurrences, at each step, or simply."""
+    if family == "count":
+        for number in np.unique(bucket):
+            yield rows[bucket == number]
+    elif family in STEPPED:
+        first = np.unique(rows, return_index=True)[1]  # the smallest bucket of every row
+        rows, bucket = rows[first], bucket[first]
+        steps = np.unique(np.quantile(bucket, np.arange(1, MOST_STEPS + 1) / MOST_STEPS, method="lower"))
+        for step in steps:
+            yield rows[bucket <= step]
+    else:
+        yield np.unique(rows)

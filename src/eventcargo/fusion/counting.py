@@ -1,0 +1,176 @@
+"""Counting: edges of many sequences become votes, shard after shard, in little memory.
+
+Names become numbers, and test, polarity, label and event type together one number, which is far quicker to
+compare than text; at the end they become names again, sorted. Only whole numbers are summed, so that the
+result has the same bytes in whatever order and parts the rows come.
+"""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from eventcargo.edges import EdgeTable
+from eventcargo.errors import ConfigError, DataError
+
+GRAINS = 2**32
+"""Parts of a nat, or of a probability, in which sums are kept: whole numbers add up alike in any order."""
+
+SUMS = ("strength", "effect", "before", "entropy")
+"""Columns that are kept in grains."""
+
+TESTS, POLARITIES = ("prefix", "total"), ("present", "absent")
+KINDS = [(test, polarity) for test in TESTS for polarity in POLARITIES]
+
+NAME_BITS = 28
+"""Bits of the number of a label, and of that of an event type, in the number of both."""
+
+WAITING = 2_000_000
+"""Rows that may wait before they are summed; more where the sums so far have more."""
+
+
+class Numbering:
+    """A number for each name, in the order in which names come."""
+
+    def __init__(self) -> None:
+        self.names = pl.Series("name", [], dtype=pl.String)
+
+    def number(self, names: pl.Series) -> pl.Series:
+        """The numbers of names; new ones are added."""
+        numbers = names.cast(pl.Enum(self.names), strict=False)
+        if numbers.null_count():
+            fresh = names.filter(numbers.is_null()).unique().alias("name")
+            self.names = pl.concat([self.names, fresh])
+            numbers = names.cast(pl.Enum(self.names))
+        return numbers.to_physical().cast(pl.UInt64)
+
+    def ranks(self) -> NDArray[np.uint64]:
+        """The place of each number's name among all names, sorted."""
+        ranks = np.empty(len(self.names), np.uint64)
+        ranks[self.names.arg_sort().to_numpy()] = np.arange(len(self.names), dtype=np.uint64)
+        return ranks
+
+
+class Keys:
+    """One number for test, polarity, label and event type of a row, and back."""
+
+    def __init__(self) -> None:
+        self.labels, self.events = Numbering(), Numbering()
+
+    def of(self, rows: pl.DataFrame) -> pl.Series:
+        """The number of each row."""
+        labels, events = self.labels.number(rows["label"]), self.events.number(rows["event"])
+        return (((_kinds(rows) * 2**NAME_BITS + labels) * 2**NAME_BITS) + events).alias("key")
+
+    def named(self, sums: pl.DataFrame) -> dict[tuple[str, str], pl.DataFrame]:
+        """Tables with names for numbers, sorted, by test and polarity."""
+        key, mask = sums["key"].to_numpy(), np.uint64(2**NAME_BITS - 1)
+        label = self.labels.ranks()[key >> np.uint64(NAME_BITS) & mask]
+        event = self.events.ranks()[key & mask]
+        kind = key >> np.uint64(2 * NAME_BITS)
+        order = np.argsort((kind << np.uint64(2 * NAME_BITS)) + (label << np.uint64(NAME_BITS)) + event)
+        names = (self.labels.names.sort().rename("label"), self.events.names.sort().rename("event"))
+        bounds = np.searchsorted(kind[order], np.arange(len(KINDS) + 1))
+        found = {}
+        for number, at in enumerate(KINDS):
+            rows = order[bounds[number] : bounds[number + 1]]
+            columns = [names[0].gather(label[rows]), names[1].gather(event[rows])]
+            if len(rows):
+                found[at] = pl.DataFrame(columns).hstack(sums.drop("key")[rows])
+        return found
+
+
+def _kinds(rows: pl.DataFrame) -> pl.Series:
+    """The number of each row's test and polarity."""
+    known = pl.DataFrame(KINDS, schema=["test", "polarity"], orient="row")
+    odd = rows.select("test", "polarity").unique().join(known, on=["test", "polarity"], how="anti")
+    for name, allowed in (("test", TESTS), ("polarity", POLARITIES)):
+        strange = [value for value in odd[name] if value not in allowed]
+        if strange:
+            raise ConfigError(f"{name}={strange[0]!r}: use {' or '.join(allowed)}")
+    number = (pl.col("test") == TESTS[1]) * 2 + (pl.col("polarity") == POLARITIES[1]).cast(pl.UInt8)
+    return rows.select(number.cast(pl.UInt64)).to_series()
+
+
+class Sums:
+    """Sums of whole numbers of rows of the same key.
+
+    >>> sums = Sums(["votes"])
+    >>> for votes in (2, 3):
+    ...     sums.add(pl.Series("key", [7], dtype=pl.UInt64), pl.DataFrame({"votes": [votes]}))
+    >>> sums.table().row(0)
+    (7, 5)
+    """
+
+    def __init__(self, columns: list[str]) -> None:
+        schema = {"key": pl.UInt64(), **dict.fromkeys(columns, pl.Int64())}
+        self._columns, self._summed, self._waiting = (
+            columns,
+            pl.DataFrame(schema=schema),
+            list[pl.DataFrame](),
+        )
+        self._sizes = dict.fromkeys([name for name in columns if name in SUMS], 0.0)
+
+    def add(self, keys: pl.Series, rows: pl.DataFrame) -> None:
+        """Add rows of these keys."""
+        self._check(rows)
+        part = rows.select(pl.col(self._columns).cast(pl.Int64)).insert_column(0, keys)
+        self._waiting.append(part.group_by("key").sum())
+        if sum(map(len, self._waiting)) > max(WAITING, len(self._summed)):
+            self.table()
+
+    def _check(self, rows: pl.DataFrame) -> None:
+        """Refuse sums that whole numbers of 64 bits cannot hold: they would wrap around."""
+        for name in self._sizes:
+            self._sizes[name] += float(rows[name].cast(pl.Float64).abs().sum())
+            if self._sizes[name] >= 2**63:
+                raise DataError(
+                    f"{name} adds up to {self._sizes[name] / GRAINS:.3g}, at most {2**63 // GRAINS:,} is "
+                    "summed exactly; check the edges, or fuse fewer sequences"
+                )
+
+    def table(self) -> pl.DataFrame:
+        """The sums so far, in no order."""
+        if self._waiting:
+            self._summed = pl.concat([self._summed, *self._waiting]).group_by("key").sum()
+            self._waiting = []
+        return self._summed
+
+
+def ballots(table: EdgeTable, keys: pl.Series) -> pl.Series:
+    """Rows that vote: in a sequence the strongest occurrence of an edge, of equal ones the first."""
+    edges, sequences = table.edges, Numbering().number(table.edges["sequence"])
+    places = pl.DataFrame({"key": keys, "sequence": sequences})
+    repeated, rows = places.is_duplicated(), pl.int_range(len(edges), dtype=pl.UInt32, eager=True)
+    if not repeated.any():
+        return rows
+    again = places.with_columns(edges["strength"], edges["position"], row=rows).filter(repeated)
+    again = again.sort("strength", "position", descending=[True, False])
+    strongest = again.unique(["key", "sequence"], keep="first", maintain_order=True)["row"]
+    return pl.concat([rows.filter(~repeated), strongest])
+
+
+def counted(edges: pl.DataFrame) -> pl.DataFrame:
+    """A row of counts for each edge that votes."""
+    informed = pl.col("before").is_not_null() & pl.col("entropy").is_not_null()
+    return edges.select(
+        pl.lit(1, pl.Int64).alias("votes"),
+        (pl.col("effect") > 0).cast(pl.Int64).alias("promoting"),
+        informed.cast(pl.Int64).alias("informed"),
+        *[_grains(name) for name in SUMS],
+    )
+
+
+def _grains(name: str) -> pl.Expr:
+    """A column in whole grains; what is null adds nothing."""
+    return (pl.col(name).cast(pl.Float64) * GRAINS).round().cast(pl.Int64).fill_null(0).alias(name)
+
+
+def check_numbers(edges: pl.DataFrame) -> None:
+    """Refuse edges whose strength or effect is no number."""
+    good = (pl.col("strength").is_finite() & pl.col("effect").is_finite()).fill_null(False)
+    if not edges.select(good.all()).item():
+        odd = edges.filter(~good)
+        raise DataError(
+            f"{len(odd):,} edges have a strength or effect that is no finite number, the first in sequence "
+            f"{odd['sequence'][0]!r}; extract them again"
+        )

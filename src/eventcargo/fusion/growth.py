@@ -1,0 +1,74 @@
+"""Growth: event types that a boundary lacks, found by forward steps of IAMB from the boundary as it is."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.baselines.independence import Dependence as Screen
+from eventcargo.baselines.independence import Target
+from eventcargo.fusion.claims import Claim
+from eventcargo.fusion.questions import Question
+from eventcargo.fusion.strata import Dependence, risk_difference
+
+BLOCK_LABELS = 8
+"""Labels that take a step together, from one sparse product."""
+
+LOOKED_AT = 5
+"""Event types of a step that are tested again with the exact moments."""
+
+
+def grow(
+    questions: Sequence[Question], rounds: int, alpha: float, allowed: NDArray[np.bool_] | None = None
+) -> None:
+    """Add to each label, round by round, the event type that depends on it most given its boundary.
+
+    It must be worth `claim.least` as every edge, with a p-value below alpha divided by all pairs. `allowed`,
+    (labels, event types), says which pairs may be added.
+    """
+    growing = list(questions)
+    if not growing:
+        return
+    level = alpha / (len(questions) * growing[0].ground.test.counts.n_columns)
+    for _ in range(rounds):
+        growing = list(_blocks(growing, level, allowed))
+
+
+def _blocks(
+    growing: Sequence[Question], level: float, allowed: NDArray[np.bool_] | None
+) -> Iterator[Question]:
+    """One step of all; gives back those that grew."""
+    for at in range(0, len(growing), BLOCK_LABELS):
+        block = growing[at : at + BLOCK_LABELS]
+        asked = [(Target(question.carriers), question.members) for question in block]
+        for question, screen in zip(block, block[0].ground.test.many(asked), strict=True):
+            barred = None if allowed is None else ~allowed[question.label]
+            claim = _missing(question, screen, level, barred)
+            if claim is not None:
+                question.claims.append(claim)
+                yield question
+
+
+def _missing(
+    question: Question, screen: Screen, level: float, barred: NDArray[np.bool_] | None
+) -> Claim | None:
+    excess = np.where(screen.holds(level), screen.g2 - screen.dof, -1.0)
+    excess[question.members] = -1.0
+    if barred is not None:
+        excess[barred] = -1.0
+    order = np.argsort(-excess, kind="stable")[:LOOKED_AT]
+    found = [_tested(question, int(event), level) for event in order if excess[event] >= 2 * question.least]
+    known = [claim for claim in found if claim is not None]
+    return max(known, key=lambda claim: claim.gain) if known else None
+
+
+def _tested(question: Question, event: int, level: float) -> Claim | None:
+    """A claim on an event type that is not a member; None where the test does not bear it out."""
+    n_members = len(question.members)
+    patterns = question.patterns([question.ground.test.counts.rows(event)])
+    tables = patterns.tables(n_members, range(n_members))
+    test = Dependence.of(tables)
+    if test.p_value is None or test.p_value > level or test.gain < question.least:
+        return None
+    sign = int(np.sign(risk_difference(tables)))
+    return Claim(event, None, None, sign, question.least, is_new=True, p_value=test.p_value, gain=test.gain)

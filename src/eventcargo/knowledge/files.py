@@ -1,0 +1,59 @@
+"""Files of knowledge: JSON, or YAML where PyYAML is installed; a key that stands twice is refused."""
+
+import importlib
+import json
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import Any
+
+from eventcargo.errors import ConfigError
+
+
+def parse(path: Path) -> Any:
+    """What a `.json`, `.yaml` or `.yml` file says; reasons for a refusal are without its name."""
+    readers = {".json": _from_json, ".yaml": _from_yaml, ".yml": _from_yaml}
+    if path.suffix.lower() not in readers:
+        raise ConfigError(f"the ending {path.suffix!r} is not known; use {', '.join(readers)}")
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    return readers[path.suffix.lower()](text)
+
+
+def _from_json(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_mapping)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"is not JSON: {error}") from None
+
+
+def _from_yaml(text: str) -> Any:
+    try:
+        yaml = importlib.import_module("yaml")
+    except ImportError:
+        raise ConfigError("YAML needs the package PyYAML; install it, or write the same as JSON") from None
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
+        """A loader that refuses what would overwrite."""
+
+    def construct(loader: Any, node: Any) -> dict[Hashable, Any]:
+        loader.flatten_mapping(node)
+        return _mapping(loader.construct_pairs(node, deep=True))
+
+    Loader.add_constructor("tag:yaml.org,2002:map", construct)
+    try:
+        return yaml.load(text, Loader)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"is not YAML: {' '.join(str(error).split())}") from None
+
+
+def _mapping(pairs: Iterable[tuple[Hashable, Any]]) -> dict[Hashable, Any]:
+    found: dict[Hashable, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ConfigError(f"the key {key!r} stands twice; join the two")
+        found[key] = value
+    return found

@@ -1,0 +1,104 @@
+"""Page: a digest becomes one HTML file that opens from disk, and is kept below a size.
+
+Names go into the page as data alone: JSON in which no tag can end, from which the script makes text, never
+markup. A content security policy lets this one script run and nothing be fetched.
+"""
+
+import base64
+import hashlib
+import json
+import warnings
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from eventcargo.atomic import atomic_file
+from eventcargo.errors import DataError, EventCargoWarning
+from eventcargo.report.content import Content
+from eventcargo.report.digest import Digest, digest
+
+LIMIT = 10_000_000
+"""Bytes of a page; fewer sequences are shown where it would have more."""
+
+SEQUENCES = (8, 6, 4, 2, 1, 0)
+"""Numbers of sequences of a label that are tried, until the page is below its limit."""
+
+STYLES = ("page.css", "figures.css")
+SCRIPTS = (
+    "elements.js",
+    "labels.js",
+    "overview.js",
+    "causes.js",
+    "timeline.js",
+    "label.js",
+    "routes.js",
+)
+"""Parts of the page's style and script, in the order in which they are put together."""
+
+
+def write_report(path: str | Path, content: Content, limit: int = LIMIT) -> None:
+    """Write the report to one HTML file of at most `limit` bytes.
+
+    >>> import tempfile
+    >>> from eventcargo.events import EventDataset, EventSequence
+    >>> from eventcargo.graphs import LabelGraph
+    >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0.0,), ("brake",))])
+    >>> content = Content(LabelGraph.from_boundaries({"brake": ["P01"]}), data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(f"{folder}/report.html", content)
+    ...     Path(f"{folder}/report.html").read_text("utf-8").startswith("<!doctype html>")
+    True
+    """
+    page = b""
+    for most in SEQUENCES:
+        page = render(digest(content, most))
+        if len(page) <= limit or content.edges is None:
+            break
+    if len(page) > limit:
+        warnings.warn(
+            f"the report has {len(page):,} bytes, more than {limit:,}, without any sequence; "
+            "give it a graph of fewer labels",
+            EventCargoWarning,
+            stacklevel=2,
+        )
+    with atomic_file(path) as target:
+        target.write_bytes(page)
+
+
+def render(content: Digest) -> bytes:
+    """The page of a digest."""
+    blocks = [_block("overview", content.overview)]
+    blocks += [_block(f"part-{number}", part) for number, part in enumerate(content.labels)]
+    style, script = _joined(STYLES), "'use strict';\n(() => {\n" + _joined(SCRIPTS) + "})();\n"
+    page = Template(_source("page.html")).substitute(
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        data="\n".join(blocks),
+    )
+    try:
+        return page.encode("utf-8")
+    except UnicodeEncodeError as error:
+        name = page[max(0, error.start - 20) : error.end + 20]
+        raise DataError(f"a name is not valid Unicode, near {name!a}; rename it") from None
+
+
+def _block(name: str, value: Any) -> str:
+    """Data for the script; without "<" nothing in it can end the element or begin another."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return f'<script type="application/json" id="{name}">{text.replace("<", chr(92) + "u003c")}</script>'
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    return "".join(_source(name) for name in names)
+
+
+def _source(name: str) -> str:
+    return (files("eventcargo.report") / "template" / name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    """What the content security policy allows, by its content."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()

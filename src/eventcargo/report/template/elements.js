@@ -1,0 +1,87 @@
+// Elements, numbers and names: what all views are made of. Text is only ever set as text.
+
+const overview = JSON.parse(document.getElementById('overview').textContent);
+const names = overview.names;
+const labels = overview.labels;
+const MINUS = '\u2212';
+
+function fill(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value === true ? '' : String(value));
+  }
+  node.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+const element = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const shape = (tag, attributes, ...children) =>
+  fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+
+const isKnown = value => value !== null && value !== undefined;
+const grouped = new Intl.NumberFormat('en-GB');
+
+function count(value, one, many) {
+  const number = isKnown(value) ? grouped.format(value) : 'an unknown number of';
+  return one ? `${number} ${value === 1 ? one : many || one + 's'}` : number;
+}
+
+function decimal(value, digits = 2) {
+  if (!isKnown(value)) return '–';
+  if (value !== 0 && Math.abs(value) < 10 ** -digits) return value.toPrecision(1).replace('-', MINUS);
+  if (Math.abs(value) >= 1000) return grouped.format(Math.round(value));
+  return value.toFixed(digits).replace('-', MINUS);
+}
+
+const signed = value => (value > 0 ? '+' : '') + decimal(value);
+const percent = value => (isKnown(value) ? `${(100 * value).toFixed(value > 0 && value < 0.1 ? 1 : 0)} %` : '–');
+
+const SIGNS = {1: ['promotes', '+'], '-1': ['inhibits', MINUS], 0: ['unclear', '?']};
+const signOf = edge => edge.sign || Math.sign(edge.effect || 0);
+const kindOf = sign => SIGNS[Math.sign(sign || 0)][0];
+const markOf = sign => SIGNS[Math.sign(sign || 0)][1];
+
+function shorten(name, most) {
+  const letters = Array.from(name);
+  return letters.length <= most ? name : letters.slice(0, Math.max(1, most - 1)).join('') + '…';
+}
+
+const named = (name, most = 60) =>
+  element('bdi', {class: 'name', title: Array.from(name).length > most ? name : null}, shorten(name, most));
+
+const mark = sign => element('span', {class: `mark ${kindOf(sign)}`, 'aria-hidden': 'true'}, markOf(sign));
+const hidden = text => element('span', {class: 'unseen'}, text);
+
+const cause = (event, sign) => element('span', {class: `cause ${kindOf(sign)}`},
+  mark(sign), hidden(`${kindOf(sign)}: `), named(names[event], 32));
+
+const LEVELS = {
+  trust: ['Trust', '●', 'Nothing speaks against these causes.'],
+  caution: ['Caution', '◐', 'Read the reasons before you use these causes.'],
+  doubt: ['Doubt', '○', 'Do not read causes from these labels.'],
+};
+const RANKS = {trust: 0, caution: 1, doubt: 2};
+
+const verdictBadge = level => level
+  ? element('span', {class: `verdict ${level}`}, element('span', {'aria-hidden': 'true'}, LEVELS[level][1]), LEVELS[level][0])
+  : element('span', {class: 'verdict unjudged'}, 'not judged');
+
+const linkTo = label => `#label=${encodeURIComponent(label)}`;
+const section = (title, attributes, ...children) =>
+  element('section', attributes, element('h2', {}, title), ...children);
+const figure = (value, what, note) => element('div', {class: 'figure'},
+  element('dt', {}, what), element('dd', {}, value), note ? element('dd', {class: 'aside'}, note) : null);
+
+// A strip of shares, each with its own pattern, so that it reads without colour.
+function strip(shares, label) {
+  const whole = shares.reduce((sum, [, n]) => sum + n, 0) || 1;
+  const bar = element('div', {class: 'strip', role: 'img', 'aria-label': label});
+  for (const [kind, n] of shares) {
+    if (!n) continue;
+    const part = element('span', {class: kind});
+    part.style.flexGrow = n / whole;
+    bar.append(part);
+  }
+  return bar;
+}

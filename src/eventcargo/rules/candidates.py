@@ -1,0 +1,151 @@
+"""The literals a rule of a label may use: presence always, arrangement where it tells more than presence.
+
+Arrangement is count, order, adjacency, closeness in time and lateness. There are hundreds of such literals
+for a boundary of ten event types, and some fit by accident; one is kept where, among the sequences that have
+its event types at all, it tells the label apart by more than accident would.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.rules.literals import Literal, span_unit
+from eventcargo.rules.occurrences import Measure, Occurrences
+from eventcargo.rules.patterns import log_likelihood
+
+MOST_COUNTED = 5
+"""`A >= k times` is tried for k from 2 to this."""
+
+MOST_ARRANGED = 24
+"""Literals on arrangement that are kept for a label: those that tell most."""
+
+MOST_PAIRED = 15
+"""Only so many event types of a boundary, the strongest, are tried in pairs."""
+
+SURPRISE = 4.0
+"""A literal on arrangement must fit by so many nats, and the logarithm of how many were tried, better."""
+
+SLACK = 1.92
+"""Limits that fit worse than the best by at most so many nats (a 95 % interval) count as equally good."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a label's literals are learnt from: occurrences, where to learn, where the label is carried."""
+
+    found: Occurrences
+    learn: NDArray[np.bool_]
+    carried: NDArray[np.bool_]
+    unit: str = ""
+
+
+def presence_literals(events: Sequence[str]) -> list[Literal]:
+    return [Literal("present", (event,)) for event in events]
+
+
+def arranged_literals(scene: Scene, events: Sequence[str]) -> list[Literal]:
+    """Literals on arrangement that tell the label apart, those that tell most first."""
+    tried = list(_tried(scene, events))
+    bar = SURPRISE + np.log(max(len(tried), 1))
+    kept = sorted((-fit, at) for at, (_, fit) in enumerate(tried) if fit > bar)
+    return [tried[at][0] for _, at in kept[:MOST_ARRANGED]]
+
+
+def _tried(scene: Scene, events: Sequence[str]) -> Iterator[tuple[Literal, float]]:
+    """Every literal on arrangement, and by how many nats it fits better than presence."""
+    paired = events[:MOST_PAIRED]
+    for event in events:
+        yield from _of_one(scene, event)
+    for a, b in permutations(paired, 2):
+        yield from _of_order(scene, a, b)
+    if scene.found.time_kind != "order":
+        for a, b in combinations(paired, 2):
+            yield from _cut(scene, scene.found.gap(a, b), "within", (a, b))
+
+
+def _of_one(scene: Scene, event: str) -> Iterator[tuple[Literal, float]]:
+    count = scene.found.count(event)
+    for times in range(2, MOST_COUNTED + 1):
+        literal = Literal("count", (event,), float(times))
+        yield literal, _fit(scene, count >= times, count > 0)
+    yield from _cut(scene, scene.found.lateness(event), "late", (event,))
+    if scene.found.time_kind != "order":
+        yield from _cut(scene, scene.found.age(event), "recent", (event,))
+
+
+def _of_order(scene: Scene, a: str, b: str) -> Iterator[tuple[Literal, float]]:
+    both = (scene.found.count(a) > 0) & (scene.found.count(b) > 0)
+    for kind in ("before", "adjacent"):
+        literal = Literal(kind, (a, b))
+        yield literal, _fit(scene, literal.holds(scene.found), both)
+
+
+def _fit(scene: Scene, held: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
+    """By how many nats the label is told better by `held` than by one rate, in the sequences `among`."""
+    used = among & scene.learn
+    inside, outside = scene.carried[used & held], scene.carried[used & ~held]
+    carrying = np.array([inside.sum(), outside.sum()], np.float64)
+    sizes = np.array([len(inside), len(outside)], np.float64)
+    parts = log_likelihood(carrying, sizes - carrying).sum()
+    return float(parts - log_likelihood(carrying.sum(), (sizes - carrying).sum()))
+
+
+def _cut(
+    scene: Scene, measure: Measure, kind: str, events: tuple[str, ...]
+) -> Iterator[tuple[Literal, float]]:
+    """The literal `measure <= limit` with the limit that tells most; none where all measures are alike."""
+    used = scene.learn & np.isfinite(measure)
+    order = np.argsort(measure[used], kind="stable")
+    values, carried = measure[used][order], scene.carried[used][order]
+    ends = np.flatnonzero(values[1:] > values[:-1])  # a cut lies after each of these
+    if not len(ends):
+        return
+    fits = _cut_fits(carried, ends)
+    unit = "" if kind == "late" else "s" if scene.found.time_kind == "datetime" else scene.unit
+    bounds = np.append(values[ends], values[-1])
+    limit = _best_limit(fits, bounds, kind == "late", unit)
+    # the best of many cuts fits by accident, by a margin that grows with the logarithm of their logarithm
+    yield Literal(kind, events, limit, unit=unit), float(fits.max() - np.log1p(np.log(len(ends))))
+
+
+def _cut_fits(carried: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.float64]:
+    """By how many nats each cut tells the label better than none."""
+    below, sizes = np.cumsum(carried)[ends].astype(np.float64), ends + 1.0
+    total, size = float(carried.sum()), float(len(carried))
+    inside = log_likelihood(below, sizes - below)
+    outside = log_likelihood(total - below, size - sizes - total + below)
+    return inside + outside - log_likelihood(total, size - total)
+
+
+def _best_limit(fits: NDArray[np.float64], bounds: NDArray[np.float64], whole: bool, unit: str) -> float:
+    """A limit that fits nearly as well as the best and has the fewest digits; cut i allows any limit from
+    `bounds[i]` on, below `bounds[i + 1]`."""
+    if whole:
+        return float(bounds[fits.argmax()])
+    good = np.flatnonzero(fits >= fits.max() - SLACK)
+    runs = np.split(good, np.flatnonzero(np.diff(good) > 1) + 1)
+    size = span_unit(float(bounds[fits.argmax()]))[0] if unit == "s" else 1
+    numbers = [
+        (*_roundest(bounds[run[0]] / size, bounds[run[-1] + 1] / size), -fits[run].max()) for run in runs
+    ]
+    return min((digits, fit, number * size) for digits, number, fit in numbers)[2]
+
+
+def _roundest(low: float, high: float) -> tuple[int, float]:
+    """The number with fewest digits from `low` on, below `high`, and how many digits those are.
+
+    >>> _roundest(0.8973, 1.102), _roundest(3.404, 3.47), _roundest(0.0, 0.2)
+    ((1, 1.0), (3, 3.41), (0, 0.0))
+    """
+    if low <= 0:
+        return 0, low
+    step = 10.0 ** np.floor(np.log10(high))
+    for digits in range(1, 18):
+        number = float(f"{np.ceil(low / step) * step:.15g}")
+        if low <= number < high:
+            return digits, number
+        step /= 10
+    return 18, low

@@ -1,0 +1,134 @@
+"""Occurrences: where and when some event types happened, and what can be measured on every sequence.
+
+Every measure is one number for each sequence: how often, how early, how late, how close in time. Where the
+events do not occur it is infinite (or 0 for a count), so that no condition on it can hold.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.events import EventDataset, TimeKind
+
+Measure = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Spots:
+    """All occurrences of one event type: `flat` positions in the data, in order, and the sequence of each."""
+
+    flat: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+
+NOWHERE = Spots(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """The occurrences of some event types in sequences; an event type that is not among them never occurs.
+
+    >>> from eventcargo.events import EventSequence
+    >>> data = EventDataset.from_sequences([EventSequence("car1", ("a", "b", "a"), (0.0, 2.0, 2.5), ())])
+    >>> found = Occurrences.locate(data, ["a", "b"])
+    >>> found.count("a").tolist(), found.gap("a", "b").tolist(), found.lateness("b").tolist()
+    ([2.0], [0.5], [2.0])
+    """
+
+    time_kind: TimeKind
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    times: NDArray[np.float64]
+    spots: Mapping[str, Spots]
+
+    @classmethod
+    def locate(cls, data: EventDataset, names: Iterable[str]) -> "Occurrences":
+        """Where the event types `names` occur in a data set."""
+        offsets, events, times = data.flat()
+        ids = {name: number for number, name in enumerate(data.event_names)}
+        known = {name: ids[name] for name in names if name in ids}
+        wanted = np.zeros(len(ids), bool)
+        wanted[list(known.values())] = True
+        flat = np.flatnonzero(wanted[events])
+        flat = flat[np.argsort(events[flat], kind="stable")]
+        rows = np.searchsorted(offsets, flat, side="right") - 1
+        ordered = events[flat]
+        spots = {}
+        for name, number in known.items():
+            start, stop = np.searchsorted(ordered, [number, number + 1])
+            spots[name] = Spots(flat[start:stop], rows[start:stop])
+        return cls(data.time_kind, offsets[:-1], offsets[1:], times, spots)
+
+    def narrow(self, names: Iterable[str]) -> "tuple[Occurrences, NDArray[np.int64]]":
+        """Only the sequences in which one of the event types occurs, and which they are."""
+        kept = {name: self.spots[name] for name in names if name in self.spots}
+        rows = np.unique(np.concatenate([np.zeros(0, np.int64), *(part.rows for part in kept.values())]))
+        spots = {name: Spots(part.flat, np.searchsorted(rows, part.rows)) for name, part in kept.items()}
+        return Occurrences(self.time_kind, self.starts[rows], self.stops[rows], self.times, spots), rows
+
+    @property
+    def n(self) -> int:
+        """Number of sequences."""
+        return len(self.starts)
+
+    def of(self, name: str) -> Spots:
+        """Where an event type occurs."""
+        return self.spots.get(name, NOWHERE)
+
+    def count(self, name: str) -> Measure:
+        """How often an event type occurs."""
+        return np.bincount(self.of(name).rows, minlength=self.n).astype(np.float64)
+
+    def first(self, name: str) -> Measure:
+        """Position of the first occurrence."""
+        spots = self.of(name)
+        result = np.full(self.n, np.inf)
+        result[spots.rows[::-1]] = spots.flat[::-1] - self.starts[spots.rows[::-1]]
+        return result
+
+    def lateness(self, name: str) -> Measure:
+        """How many events from the end the last occurrence is: 1 where it is the last event."""
+        spots = self.of(name)
+        result = np.full(self.n, np.inf)
+        result[spots.rows] = self.stops[spots.rows] - spots.flat
+        return result
+
+    def age(self, name: str) -> Measure:
+        """Time from the last occurrence to the last event."""
+        spots = self.of(name)
+        result = np.full(self.n, np.inf)
+        result[spots.rows] = self.times[self.stops[spots.rows] - 1] - self.times[spots.flat]
+        return result
+
+    def adjacent(self, name: str, following: str) -> NDArray[np.bool_]:
+        """Whether `following` comes right after `name` somewhere."""
+        a, b = self.of(name), self.of(following)
+        at = np.searchsorted(b.flat, a.flat + 1)
+        hit = _take(b.flat, at, -1) == a.flat + 1
+        same = _take(b.rows, at, -1) == a.rows
+        result = np.zeros(self.n, bool)
+        result[a.rows[hit & same]] = True
+        return result
+
+    def gap(self, name: str, other: str) -> Measure:
+        """Shortest time between an occurrence of one and an occurrence of the other, in either order."""
+        a, b = self.of(name), self.of(other)
+        after = np.searchsorted(b.flat, a.flat)
+        result = np.full(self.n, np.inf)
+        # times do not fall within a sequence, so the nearest in time are the neighbours in order
+        for at in (after - 1, after):
+            same = _take(b.rows, at, -1) == a.rows
+            rows = a.rows[same]
+            apart = np.abs(self.times[b.flat[at[same]]] - self.times[a.flat[same]])
+            np.minimum.at(result, rows, apart)
+        return result
+
+
+def _take(values: NDArray[np.int64], at: NDArray[np.int64], missing: int) -> NDArray[np.int64]:
+    """values[at], `missing` where `at` is outside."""
+    inside = (at >= 0) & (at < len(values))
+    result = np.full(len(at), missing, np.int64)
+    result[inside] = values[at[inside]]
+    return result

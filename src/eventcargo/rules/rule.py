@@ -1,0 +1,142 @@
+"""Rule: when a label holds, in a form that people read, data are tested by and files keep."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.atomic import atomic_file
+from eventcargo.errors import DataError
+from eventcargo.events import EventDataset
+from eventcargo.rules.literals import Literal
+from eventcargo.rules.occurrences import Occurrences
+
+FORMAT, FORMAT_VERSION = "eventcargo-rules", 1
+
+Literals = tuple[tuple[Literal, ...], ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of a label: it holds where all literals of one of its groups do.
+
+    `support` counts the held-out sequences in which it holds, `carrying` those that carry the label;
+    `precision` and `recall` are measured on held-out sequences.
+
+    >>> groups = ((Literal("present", ("A",)), Literal("present", ("B",), negated=True)),)
+    >>> Rule("brake", groups, support=12, carrying=13, precision=1.0, recall=12 / 13).text
+    'A & !B'
+    """
+
+    label: str
+    literals: Literals
+    support: int
+    carrying: int
+    precision: float
+    recall: float
+
+    @property
+    def text(self) -> str:
+        """The rule in words, with what all groups share taken out: `(A | B) & C`."""
+        return tell(self.literals)
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The event types that the rule speaks of, each once."""
+        return events_of(self.literals)
+
+    def holds(self, data: EventDataset) -> NDArray[np.bool_]:
+        """Where the rule holds: (sequences,). An event type that the data do not have never occurs."""
+        return holds(self.literals, Occurrences.locate(data, self.events))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "support": self.support,
+            "carrying": self.carrying,
+            "precision": self.precision,
+            "recall": self.recall,
+            "literals": [[literal.to_dict() for literal in group] for group in self.literals],
+        }
+
+    @classmethod
+    def from_dict(cls, label: str, content: Mapping[str, Any]) -> "Rule":
+        literals = tuple(tuple(Literal.from_dict(part) for part in group) for group in content["literals"])
+        figures = {name: content[name] for name in ("support", "carrying", "precision", "recall")}
+        return cls(label, literals, **figures)
+
+
+def events_of(literals: Literals) -> tuple[str, ...]:
+    """The event types of some groups of literals, each once, in order."""
+    return tuple(dict.fromkeys(event for group in literals for part in group for event in part.events))
+
+
+def holds(literals: Literals, found: Occurrences) -> NDArray[np.bool_]:
+    """Where all literals of one of the groups hold."""
+    result = np.zeros(found.n, bool)
+    for group in literals:
+        held = np.ones(found.n, bool)
+        for literal in group:
+            held &= literal.holds(found)
+        result |= held
+    return result
+
+
+def tell(literals: Literals) -> str:
+    """Groups of literals in words.
+
+    >>> a, b, c = (Literal("present", (name,)) for name in "ABC")
+    >>> tell(((a, b), (c,))), tell(((a, b), (a, c)))
+    ('(A & B) | C', '(B | C) & A')
+    """
+    if len(literals) == 1:
+        return " & ".join(literal.text for literal in literals[0])
+    shared = [part for part in literals[0] if all(part in group for group in literals)]
+    own = [[part.text for part in group if part not in shared] for group in literals]
+    if shared and all(len(group) == 1 for group in own):
+        return " & ".join([f"({' | '.join(group[0] for group in own)})", *(part.text for part in shared)])
+    told = [" & ".join(part.text for part in group) for group in literals]
+    return " | ".join(
+        f"({text})" if len(group) > 1 else text for text, group in zip(told, literals, strict=True)
+    )
+
+
+def write_rules(rules: Mapping[str, Rule | None], path: str | Path) -> None:
+    """Write the rules of all labels to a JSON file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_rules({"brake": None}, f"{folder}/rules.json")
+    ...     read_rules(f"{folder}/rules.json")
+    {'brake': None}
+    """
+    content = {label: None if rule is None else rule.to_dict() for label, rule in rules.items()}
+    with atomic_file(path) as target:
+        whole = {"format": FORMAT, "version": FORMAT_VERSION, "rules": content}
+        target.write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+def read_rules(path: str | Path) -> dict[str, Rule | None]:
+    """The rules of a file that `write_rules` wrote."""
+    try:
+        content = json.loads(Path(path).read_text("utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON: {error}; delete it and find the rules again") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataError(f"{path} holds no rules of eventcargo; delete it and find the rules again")
+    if content.get("version") != FORMAT_VERSION:
+        raise DataError(
+            f"{path} is of version {content.get('version')!r}, this release reads {FORMAT_VERSION}; "
+            "delete it and find the rules again"
+        )
+    try:
+        return {
+            label: None if rule is None else Rule.from_dict(label, rule)
+            for label, rule in content["rules"].items()
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path} is damaged at {error}; delete it and find the rules again") from None

@@ -1,0 +1,56 @@
+"""Verdict: whether the boundary of a label is to be believed, and why."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from eventcargo.atomic import atomic_file
+from eventcargo.errors import ConfigError, DataError
+
+FORMAT = "eventcargo-verdicts"
+
+LEVELS = ("trust", "caution", "doubt")
+"""From good to bad."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A level with its reasons, the weightiest first.
+
+    >>> Verdict.of("brake", [("caution", "few sequences"), ("doubt", "no cause found")])
+    Verdict(label='brake', level='doubt', reasons=('no cause found', 'few sequences'))
+    """
+
+    label: str
+    level: str
+    reasons: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise ConfigError(f"level={self.level!r}: use {', '.join(LEVELS)}")
+
+    @classmethod
+    def of(cls, label: str, found: Iterable[tuple[str, str]]) -> "Verdict":
+        """The worst of some levels, each with its reason."""
+        ordered = sorted(found, key=lambda pair: -LEVELS.index(pair[0]))
+        return cls(label, ordered[0][0], tuple(reason for _, reason in ordered))
+
+
+def write_verdicts(path: str | Path, verdicts: Mapping[str, Verdict]) -> None:
+    """Write JSON that `read_verdicts` reads."""
+    content = {"format": FORMAT, "verdicts": [asdict(verdict) for verdict in verdicts.values()]}
+    with atomic_file(path) as target:
+        target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+
+
+def read_verdicts(path: str | Path) -> dict[str, Verdict]:
+    """The verdicts of every label; a foreign file is refused."""
+    try:
+        content = json.loads(Path(path).read_text("utf-8"))
+        if content["format"] != FORMAT:
+            raise ValueError(f"its format is {content['format']!r}")
+        rows = [Verdict(**{**row, "reasons": tuple(row["reasons"])}) for row in content["verdicts"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path} holds no verdicts: {error}") from None
+    return {verdict.label: verdict for verdict in rows}

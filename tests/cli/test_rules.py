@@ -1,0 +1,78 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from eventcargo.cli.source import Source, remember
+from eventcargo.rules import read_rules
+
+from .program import run, run_json
+
+TEXT = "E00022 & E00034"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run with a graph that knows its data."""
+    run("simulate", "short", tmp_path / "data", "--sequences", "600", "--labels", "2", "--seed", "100")
+    (tmp_path / "data" / "truth.parquet").rename(tmp_path / "graph.parquet")
+    remember(tmp_path, Source(*tables(tmp_path)))
+    return tmp_path
+
+
+def tables(folder: Path) -> tuple[str, str]:
+    return str(folder / "data" / "events.parquet"), str(folder / "data" / "labels.parquet")
+
+
+def test_people_get_a_table_of_rules(folder: Path) -> None:
+    printed = run("rules", folder).stdout
+    assert TEXT in printed
+    assert "2 rules in" in printed
+
+
+def test_rules_are_kept_in_the_run(folder: Path) -> None:
+    said = run_json("rules", folder)
+    kept = read_rules(folder / "rules.json")
+    assert said == {label: rule and rule.to_dict() for label, rule in kept.items()}
+    assert said["L000"]["text"] == TEXT
+
+
+def test_rules_that_are_there_are_shown_without_the_data(folder: Path) -> None:
+    first = run_json("rules", folder)
+    (folder / "data.json").unlink()
+    assert run_json("rules", folder) == first
+
+
+def test_rules_older_than_the_graph_are_found_again(folder: Path) -> None:
+    run("rules", folder, "--max-events", "1")
+    os.utime(folder / "rules.json", (1, 1))
+    assert run_json("rules", folder)["L000"]["text"] == TEXT
+
+
+def test_other_settings_need_a_word(folder: Path) -> None:
+    run("rules", folder)
+    assert "--again" in run("rules", folder, "--max-events", "1", code=1).stderr
+    assert run_json("rules", folder, "--max-events", "1", "--again")["L000"]["text"] == "E00022"
+
+
+def test_labels_without_a_rule_are_named(folder: Path) -> None:
+    assert (
+        "No rule holds for 2 labels, such as L000, L001"
+        in run("rules", folder, "--min-support", "599").stdout
+    )
+
+
+def test_data_can_be_named(folder: Path) -> None:
+    (folder / "data.json").unlink()
+    assert "name the table of events" in run("rules", folder, code=1).stderr
+    events, labels = tables(folder)
+    assert run_json("rules", folder, events, "--labels", labels)["L000"]["text"] == TEXT
+
+
+def test_labels_without_events_are_refused(folder: Path) -> None:
+    assert "give both or none" in run("rules", folder, "--labels", tables(folder)[1], code=1).stderr
+
+
+def test_a_run_without_a_graph_is_refused(folder: Path) -> None:
+    (folder / "graph.parquet").unlink()
+    assert "graph.parquet is no file" in run("rules", folder, code=1).stderr

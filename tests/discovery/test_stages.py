@@ -1,0 +1,127 @@
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from eventcargo.discovery.settings import DiscoverConfig
+from eventcargo.discovery.stages import Discovery
+from eventcargo.errors import ConfigError, DataError
+from eventcargo.events import EventDataset, EventSequence
+from eventcargo.knowledge import Knowledge
+from eventcargo.simulate import Simulated, simulate
+
+QUICK = DiscoverConfig(preset="fast", steps=3, workers=1)
+
+FINDINGS = ("graph.parquet", "graph.json", "baseline.parquet", "rules.json", "verdicts.json")
+"""Files that depend on the data and the settings alone; the report tells seconds."""
+
+
+@pytest.fixture(scope="module")
+def chain() -> Simulated:
+    return simulate("chain", sequences=400, labels=2, event_types=30, seed=100)
+
+
+@pytest.fixture(scope="module")
+def whole(chain: Simulated, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("stages") / "run"
+    Discovery(chain.data, folder, QUICK).run()
+    return folder
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    paths = [folder / name for name in FINDINGS]
+    paths += [path for part in ("edges", "votes") for path in (folder / part).rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(paths)}
+
+
+def test_every_stage_leaves_its_artefact(whole: Path) -> None:
+    names = {*FINDINGS, "run.json", "model", "edges", "votes", "report.html"}
+    assert names <= {path.name for path in whole.iterdir()}
+
+
+def test_the_true_causes_are_found(chain: Simulated, whole: Path) -> None:
+    found = Discovery(chain.data, whole, QUICK, resume=True).run()
+    assert {label: set(events) for label, events in found.graph.boundaries.items()} == {
+        label: set(events) for label, events in chain.truth.boundaries.items()
+    }
+
+
+def test_a_stage_that_is_done_is_not_done_again(chain: Simulated, whole: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in whole.rglob("*") if path.is_file()}
+    told: list[str] = []
+    Discovery(chain.data, whole, QUICK, resume=True, tell=lambda stage, *_: told.append(stage)).run()
+    assert told == []
+    assert before == {path: path.stat().st_mtime_ns for path in whole.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("stage", ["linear term", "training", "testing", "fuse", "rules", "judge"])
+def test_a_run_stopped_in_any_stage_ends_with_the_same_bytes(
+    chain: Simulated, whole: Path, tmp_path: Path, stage: str
+) -> None:
+    class StopError(Exception):
+        pass
+
+    def tell(now: str, share: float, words: str) -> None:
+        if now == stage:
+            raise StopError
+
+    with pytest.raises(StopError):
+        Discovery(chain.data, tmp_path, QUICK, tell=tell).run()
+    Discovery(chain.data, tmp_path, QUICK, resume=True).run()
+    assert bytes_of(tmp_path) == bytes_of(whole)
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_ends_with_the_same_bytes(
+    chain: Simulated, whole: Path, tmp_path: Path
+) -> None:
+    chain.data.save(tmp_path / "data")
+    script = (
+        "from eventcargo import EventDataset\n"
+        "from eventcargo.discovery import DiscoverConfig, Discovery\n"
+        f"data = EventDataset.load({str(tmp_path / 'data')!r})\n"
+        "config = DiscoverConfig(preset='fast', steps=3, workers=1)\n"
+        f"Discovery(data, {str(tmp_path / 'run')!r}, config).run()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script])
+    while process.poll() is None and not (tmp_path / "run" / "model").exists():
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    Discovery(chain.data, tmp_path / "run", QUICK, resume=True).run()
+    assert bytes_of(tmp_path / "run") == bytes_of(whole)
+
+
+def test_other_data_are_not_gone_on_with(whole: Path) -> None:
+    other = simulate("chain", sequences=300, labels=2, event_types=30, seed=101).data
+    with pytest.raises(ConfigError, match="begun with data="):
+        Discovery(other, whole, QUICK, resume=True)
+
+
+def test_what_is_forbidden_is_not_found(chain: Simulated, tmp_path: Path) -> None:
+    cause = chain.truth.boundary("L000")[0]
+    knowledge = Knowledge(forbidden={"L000": [cause]})
+    found = Discovery(chain.data, tmp_path, QUICK, knowledge=knowledge).run()
+    assert cause not in found.graph.boundary("L000")
+    assert cause in found.graph.boundary("L001") or cause not in chain.truth.boundary("L001")
+
+
+def test_a_model_that_is_given_is_not_trained(chain: Simulated, whole: Path, tmp_path: Path) -> None:
+    model = Discovery(chain.data, whole, QUICK, resume=True).run().model
+    told: list[str] = []
+    found = Discovery(
+        chain.data, tmp_path, QUICK, model=model, tell=lambda stage, *_: told.append(stage)
+    ).run()
+    assert "training" not in told
+    assert found.graph.boundaries == Discovery(chain.data, whole, QUICK, resume=True).run().graph.boundaries
+
+
+def test_data_without_labels_are_refused_before_work(tmp_path: Path) -> None:
+    data = EventDataset.from_sequences([EventSequence("a", ("x",), (0.0,), ())])
+    with pytest.raises(DataError, match="no labels"):
+        Discovery(data, tmp_path / "run", QUICK)
+    assert not (tmp_path / "run").exists()

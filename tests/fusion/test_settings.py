@@ -1,0 +1,41 @@
+import pytest
+
+from eventcargo import ConfigError
+from eventcargo.fusion import FuseConfig
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"),
+    [
+        ("rule", "majority"),
+        ("test", "both"),
+        ("least", 1.01),
+        ("least", -0.01),
+        ("opportunity", 1.01),
+        ("tau", -0.1),
+        ("tau_max", 2.0),
+        ("tau_min", 0.6),
+        ("fpr", 0.0),
+        ("fpr", 1.0),
+        ("penalty", -0.5),
+        ("penalty", float("nan")),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused(knob: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"{knob}={value!r}".replace(".", r"\.")):
+        FuseConfig(**{knob: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"),
+    [
+        ("rule", "caig"),
+        ("test", "prefix"),
+        ("least", 0.0),
+        ("opportunity", 1.0),
+        ("tau_min", 0.5),
+        ("penalty", 0.0),
+    ],
+)
+def test_a_value_at_the_bound_is_allowed(knob: str, value: object) -> None:
+    assert getattr(FuseConfig(**{knob: value}), knob) == value  # type: ignore[arg-type]

@@ -1,0 +1,65 @@
+import pytest
+
+from eventcargo.errors import ConfigError, EventCargoWarning
+from eventcargo.knowledge.patterns import Names, check_patterns
+
+NAMES = ["P01", "P012", "U[1]", "p01", "line\nbreak"]
+
+
+def matches(pattern: str) -> list[str]:
+    names = Names("event type", NAMES)
+    return [NAMES[number] for number in names.match(pattern, "forbidden")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("P01", ["P01"]),
+        ("P*", ["P01", "P012"]),
+        ("P?1", ["P01"]),
+        ("[Pp]01", ["P01", "p01"]),
+        ("re:P01.?", ["P01", "P012"]),
+        ("re:P0", []),
+        ("*break", ["line\nbreak"]),
+    ],
+)
+def test_patterns_stand_for_whole_names_in_their_case(pattern: str, found: list[str]) -> None:
+    assert matches(pattern) == found
+
+
+def test_a_name_that_looks_like_a_pattern_stands_for_itself() -> None:
+    assert matches("U[1]") == ["U[1]"]
+
+
+def test_a_name_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ConfigError, match="forbidden has the event type 'P99', which is not among the 5"):
+        matches("P99")
+
+
+def test_patterns_that_match_nothing_are_counted() -> None:
+    names = Names("event type", NAMES)
+    for pattern in ("X*", "Y*", "P*"):
+        names.match(pattern, "forbidden")
+    with pytest.warns(EventCargoWarning, match=r"2 of 3 patterns for the event type .* 'X\*'"):
+        names.report()
+
+
+def test_patterns_that_all_match_are_not_reported() -> None:
+    names = Names("event type", NAMES)
+    names.match("P*", "forbidden")
+    names.report()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (7, "tier 1 has 7; use a name"),
+        ([], r"tier 1 has \[\]; use a name"),
+        (["P01", 7], "tier 1 has 7, which is no text"),
+        (["P01", ""], "tier 1 has '', which is no text"),
+        ("re:(", r"'re:\(', which is no regular expression: .*position 0"),
+    ],
+)
+def test_what_is_no_pattern_is_refused(given: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        check_patterns(given, "tier 1")

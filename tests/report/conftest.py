@@ -1,0 +1,73 @@
+"""A page in real Chromium, opened from disk.
+
+Where there is no Chromium its tests are left out, but not in continuous integration (the environment variable
+CI is set): there they fail.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from eventcargo.report import Content, write_report
+
+from .material import garage, hostile
+
+LOCAL = ("file:", "data:", "about:")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+CONTENTS: dict[str, Callable[[], Content]] = {"garage": garage, "hostile": hostile}
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Any]:
+    """One page of a browser for all tests; starting one takes longer than they do."""
+    program = shutil.which("chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        program = None
+    if program is None and os.environ.get("CI"):
+        pytest.fail("no Chromium or Playwright: install the package chromium and the extra dev")
+    if program is None:
+        pytest.skip("no Chromium or Playwright")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, headless=True, args=FLAGS)
+        yield browser.new_page()
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def addresses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Where the pages are, by the name of their content."""
+    folder = tmp_path_factory.mktemp("report")
+    for name, content in CONTENTS.items():
+        write_report(folder / f"{name}.html", content())
+    return {name: (folder / f"{name}.html").as_uri() for name in CONTENTS}
+
+
+@pytest.fixture
+def opened(chromium: Any, addresses: dict[str, str]) -> Iterator[Callable[..., Any]]:
+    """Open a page; when the test ends nothing may have gone wrong in it, nor have been fetched."""
+    trouble: list[str] = []
+    listeners = {
+        "console": lambda said: trouble.append(f"console: {said.text}"),
+        "pageerror": lambda error: trouble.append(f"error: {error}"),
+        "dialog": lambda dialog: (trouble.append("a dialog opened"), dialog.dismiss()),
+        "request": lambda asked: None if asked.url.startswith(LOCAL) else trouble.append(asked.url),
+    }
+    for event, listener in listeners.items():
+        chromium.on(event, listener)
+
+    def open_page(content: str = "garage", route: str = "", width: int = 1100, scheme: str = "light") -> Any:
+        chromium.goto("about:blank")  # a change behind the # alone would keep the page and its state
+        chromium.set_viewport_size({"width": width, "height": 800})
+        chromium.emulate_media(color_scheme=scheme, media="screen")
+        chromium.goto(addresses[content] + route)
+        return chromium
+
+    yield open_page
+    for event, listener in listeners.items():
+        chromium.remove_listener(event, listener)
+    assert trouble == []

@@ -1,0 +1,135 @@
+"""Small contents of reports, by hand."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from eventcargo import EdgeTable, EventDataset, EventSequence, LabelGraph
+from eventcargo.edges import TABLES
+from eventcargo.report import Content
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "<img src=x onerror=alert(3)>",
+    "\"double\" & 'single' `back` ${1}",
+    "🚗💥 \u202eturned",
+    "#label=x&sequence=y%20+z",
+    "<!--",
+    "w" * 300,
+)
+"""Names that end a script, are markup, change the direction of text, look like an address, or are long."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A rule as the report takes it."""
+
+    text: str
+    support: int = 12
+    precision: float = 0.9
+    recall: float = 0.75
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict as the report takes it."""
+
+    level: str
+    reasons: tuple[str, ...] = ()
+
+
+Edge = tuple[str, str, str, int, float, float, str, str]
+"""sequence, label, event, position, strength, effect, polarity, test."""
+
+
+def edge_table(edges: Iterable[Edge]) -> EdgeTable:
+    names = ("sequence", "label", "event", "position", "strength", "effect", "polarity", "test")
+    rows = [dict(zip(names, edge, strict=True)) for edge in edges]
+    tables = {name: pl.DataFrame(schema=schema) for name, schema in TABLES.items()}
+    return EdgeTable(**{**tables, "edges": pl.DataFrame(rows, schema=TABLES["edges"])})
+
+
+def dataset(sequences: Sequence[tuple[str, str, str]]) -> EventDataset:
+    """Sequences of (id, events, labels), the latter two parted by blanks; an event every hour and a half."""
+    return EventDataset.from_sequences(
+        [
+            EventSequence(
+                name,
+                tuple(events.split()),
+                tuple(1.5 * at for at in range(len(events.split()))),
+                tuple(labels.split()),
+            )
+            for name, events, labels in sequences
+        ]
+    )
+
+
+def garage() -> Content:
+    """Three labels: one to trust with two causes, one to be cautious of, one without a cause."""
+    data = dataset(
+        [
+            ("car1", "P01 X07 P01 K03", "brake"),
+            ("car2", "X07 P01", "brake fuel"),
+            ("car3", "P01 U02 X07", ""),
+            ("car4", "K03 X07", "fuel"),
+            ("car5", "X07", "horn"),
+        ]
+    )
+    rows = [
+        ("brake", "P01", 1, 0.8, 1.2, 0.9, 0.6, 0.95, 0.1),
+        ("brake", "U02", -1, 0.3, 0.7, -0.6, 0.1, 0.5, 0.1),
+        ("fuel", "K03", 1, 0.5, 0.4, 0.4, 0.2, 0.8, 0.1),
+    ]
+    columns = ["label", "event", "sign", "frequency", "strength", "effect", "ci_low", "ci_high", "threshold"]
+    return Content(
+        graph=LabelGraph.from_edges(pl.DataFrame(rows, schema=columns, orient="row"), {"horn": 1}),
+        data=data,
+        edges=edge_table(
+            [
+                ("car1", "brake", "P01", 0, 1.2, 0.9, "present", "total"),
+                ("car2", "brake", "P01", 1, 1.1, 0.8, "present", "total"),
+                ("car3", "brake", "U02", 1, 0.7, -0.6, "absent", "total"),
+                ("car4", "fuel", "K03", 0, 0.4, 0.4, "present", "total"),
+            ]
+        ),
+        quality={
+            "labels": [{"label": "brake", "f1": 0.97, "auroc": 0.99, "log_loss": 0.01, "held_out": 4}],
+            "overall": {"f1_macro": 0.91, "log_loss": 0.02, "base_log_loss": 0.3},
+            "events": {"perplexity": 12.0, "unigram_perplexity": 30.0},
+        },
+        rules={"brake": Told("P01 & !U02"), "fuel": None},
+        verdicts={
+            "brake": Judged("trust"),
+            "fuel": Judged("caution", ("few sequences: 2",)),
+            "horn": Judged("doubt", ("no better than the base rate",)),
+        },
+        baseline=LabelGraph.from_boundaries({"brake": ["P01", "X07"], "fuel": ["K03"], "horn": []}),
+        about={"data": "a garage", "seed": "7"},
+    )
+
+
+def hostile() -> Content:
+    """A content in which every text is hostile."""
+    sequences = [
+        EventSequence(f"{name}{at}", HOSTILE, tuple(map(float, range(len(HOSTILE)))), (name,))
+        for at, name in enumerate(HOSTILE)
+    ]
+    edges = [
+        (sequence.id, label, event, position, 1.0, 0.5 if position % 2 else -0.5, "present", "total")
+        for sequence in sequences
+        for label in sequence.labels
+        for position, event in enumerate(HOSTILE)
+    ]
+    rows = [(label, event, 1.0, 0.5) for label in HOSTILE for event in HOSTILE]
+    graph = pl.DataFrame(rows, schema=["label", "event", "strength", "effect"], orient="row")
+    return Content(
+        graph=LabelGraph.from_edges(graph),
+        data=EventDataset.from_sequences(sequences),
+        edges=edge_table(edges),
+        rules={name: Told(name) for name in HOSTILE},
+        verdicts={name: Judged("caution", HOSTILE) for name in HOSTILE},
+        baseline=LabelGraph.from_boundaries(dict.fromkeys(HOSTILE, HOSTILE[:2])),
+        about={name: name for name in HOSTILE},
+    )

@@ -1,0 +1,78 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from eventcargo import DataError, EventDataset, EventSequence
+from eventcargo.rules import Literal, Rule, read_rules, write_rules
+from eventcargo.rules.rule import tell
+
+A, B, C, D = (Literal("present", (name,)) for name in "ABCD")
+NOT_C = Literal("present", ("C",), negated=True)
+
+
+@pytest.mark.parametrize(
+    ("literals", "text"),
+    [
+        (((A,),), "A"),
+        (((A, B, NOT_C),), "A & B & !C"),
+        (((A,), (B,)), "A | B"),
+        (((A, B), (NOT_C,)), "(A & B) | !C"),
+        (((A, B), (C, D)), "(A & B) | (C & D)"),
+        (((A, C), (B, C)), "(A | B) & C"),
+        (((A, C, D), (B, C, D)), "(A | B) & C & D"),
+    ],
+)
+def test_groups_are_told_shortly(literals: tuple[tuple[Literal, ...], ...], text: str) -> None:
+    assert tell(literals) == text
+
+
+def rule(*groups: tuple[Literal, ...]) -> Rule:
+    return Rule("brake", groups, support=12, carrying=11, precision=0.75, recall=9 / 11)
+
+
+def test_a_rule_holds_where_all_literals_of_a_group_do() -> None:
+    data = EventDataset.from_sequences(
+        [
+            EventSequence(name, tuple(name), tuple(map(float, range(len(name)))), ())
+            for name in ["AB", "ABC", "AC", "D"]
+        ]
+    )
+    assert rule((A, B, NOT_C), (D,)).holds(data).tolist() == [True, False, False, True]
+
+
+def test_an_event_type_that_the_data_do_not_have_never_occurs() -> None:
+    data = EventDataset.from_sequences([EventSequence("s1", ("A",), (0.0,), ())])
+    assert rule((A, NOT_C)).holds(data).tolist() == [True]
+    assert rule((A, C)).holds(data).tolist() == [False]
+
+
+def test_rules_are_the_same_once_written_and_read(tmp_path: Path) -> None:
+    timed = Literal("within", ("A", "öl & <b>"), 0.6, negated=True, unit="h")
+    rules = {"brake": rule((A, timed), (B,)), "fuel": None}
+    write_rules(rules, tmp_path / "rules.json")
+    assert read_rules(tmp_path / "rules.json") == rules
+
+
+def test_the_file_tells_every_rule_in_words(tmp_path: Path) -> None:
+    write_rules({"brake": rule((A, B))}, tmp_path / "rules.json")
+    assert json.loads((tmp_path / "rules.json").read_text("utf-8"))["rules"]["brake"]["text"] == "A & B"
+
+
+HEAD = {"format": "eventcargo-rules", "version": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "holds no rules"),
+        (json.dumps({**HEAD, "version": 7}), "version 7"),
+        (json.dumps({**HEAD, "rules": {"brake": {"support": 1}}}), "damaged at 'literals'"),
+        (json.dumps({**HEAD, "rules": []}), "damaged"),
+    ],
+)
+def test_a_file_that_holds_no_rules_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "rules.json").write_text(text)
+    with pytest.raises(DataError, match=said):
+        read_rules(tmp_path / "rules.json")
