@@ -54,7 +54,12 @@ def main() -> None:
     rows = [row for rates in RATES for row in measure(*rates, options.seeds)]
     for row in rows:
         print({name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()})
-    odd = max(abs(row[name] - row[f"{name} by theory"]) for row in rows for name in ("recall", "let through"))
+    odd = max(
+        abs(row[name] - row[f"{name} by theory"])
+        for row in rows
+        for name in ("recall", "let through")
+        if row[f"{name} by theory"] is not None
+    )
     result = {**provenance(SEED), "labels": LABELS, "largest difference from theory": odd, "rows": rows}
     path = save("fusion_oracle", result, options.out)
     print(f"largest difference from theory {odd:.3f}; written to {path}")
@@ -125,8 +130,8 @@ def _shares(edges: pl.DataFrame) -> tuple[float, float, float, float]:
 
 def _theory(
     config: FuseConfig, support: dict[str, int], alpha: float, sensitivity: float
-) -> tuple[float, float]:
-    """Expected recall and expected share of the spurious edges kept."""
+) -> tuple[float | None, float | None]:
+    """Expected recall and expected share of the spurious edges kept; None where the rule says nothing."""
     tested = np.array(list(support.values()))
     least = {
         "union": lambda: np.zeros(len(tested)),
@@ -143,6 +148,8 @@ def _theory(
     if config.rule == "bes":
         return voted[0], voted[1]
     if config.rule == "fpr":
+        if not alpha:  # the mixture assumes that there are spurious edges
+            return None, None
         return voted[0] * _above_fpr(config.fpr), voted[1] * config.fpr
     costs = config.penalty * np.log(SEQUENCES / tested + 1)
     squared = -np.expm1(-2 * costs)

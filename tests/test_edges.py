@@ -85,6 +85,10 @@ def test_a_folder_without_edges_is_refused(tmp_path: Path) -> None:
         ("{", "is not JSON"),
         ("[]", "not written by eventcargo"),
         (json.dumps({"format": "eventcargo-edges", "version": 9}), "another release"),
+        (
+            json.dumps({"format": "eventcargo-edges", "version": 1}),
+            "version 1 of another release, this one reads 2",
+        ),
     ],
 )
 def test_a_foreign_plan_is_refused(tmp_path: Path, content: str, message: str) -> None:

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eventcargo.baselines import find_boundaries
+    from eventcargo.discovery import Cargo
     from eventcargo.edges import EdgeTable
     from eventcargo.errors import ConfigError, DataError, EventCargoError, EventCargoWarning
     from eventcargo.evaluation import evaluate
     from eventcargo.events import EventDataset, EventSequence
     from eventcargo.graphs import LabelGraph
     from eventcargo.io import read_events, read_graph, read_meds, write_events, write_graph
+    from eventcargo.knowledge import Knowledge
     from eventcargo.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Cargo",
     "ConfigError",
     "DataError",
     "EdgeTable",
@@ -27,6 +30,7 @@ __all__ = [
     "EventCargoWarning",
     "EventDataset",
     "EventSequence",
+    "Knowledge",
     "LabelGraph",
     "Vocabulary",
     "evaluate",
@@ -39,6 +43,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Cargo": "discovery",
     "ConfigError": "errors",
     "DataError": "errors",
     "EdgeTable": "edges",
@@ -46,6 +51,7 @@ _HOMES = {
     "EventCargoWarning": "errors",
     "EventDataset": "events",
     "EventSequence": "events",
+    "Knowledge": "knowledge",
     "LabelGraph": "graphs",
     "Vocabulary": "vocabulary",
     "evaluate": "evaluation",

@@ -80,3 +80,21 @@ def test_knowledge_is_kept_to(runs: tuple[Path, Path], tmp_path: Path) -> None:
     path.write_text(json.dumps({"forbidden": {"L000": ["E00000"]}, "required": {"L000": ["E00005"]}}))
     boundary = run_json("fuse", runs[0], "--knowledge", path)["boundaries"]["L000"]
     assert sorted(boundary) == ["E00001", "E00005"]
+
+
+def test_edges_are_verified_on_a_table_of_events(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    run("simulate", "exact", tmp_path / "data", "--sequences", "60", "--seed", "1")
+    told = (str(tmp_path / "data" / "events.parquet"), "--labels", str(tmp_path / "data" / "labels.parquet"))
+    run("fuse", runs[0], "--verify", "--events", *told)
+    assert read_graph(runs[0] / "graph.parquet").edges["p_value"].drop_nulls().len() > 0
+
+
+def test_verifying_without_data_is_refused(runs: tuple[Path, Path]) -> None:
+    said = run("fuse", runs[0], "--verify", code=1).stderr
+    assert "does not say where its data are" in said
+    assert not (runs[0] / "graph.parquet").exists()
+
+
+def test_verifying_several_runs_needs_their_data(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    said = run("fuse", *runs, "--out", tmp_path / "both", "--verify", code=1).stderr
+    assert "edges of 2 runs are verified on all their data" in said

@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eventcargo import ConfigError, DataError, EdgeTable
+from eventcargo import ConfigError, DataError, EdgeTable, EventDataset, EventSequence
 from eventcargo.fusion import RULES, FuseConfig, Poll, adaptive, fuse
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge
@@ -168,3 +168,12 @@ def test_hand_computed_interval_of_an_edge() -> None:
     assert row["frequency"] == 0.9
     assert math.isclose(row["ci_low"], 0.6188, abs_tol=1e-3)
     assert math.isclose(row["ci_high"], 0.9893, abs_tol=1e-3)
+
+
+def test_edges_are_verified_on_the_data_that_are_given() -> None:
+    told = [EventSequence(f"b{n}", ("x", "z"), (0.0, 1.0), ("bad",)) for n in range(100)]
+    told += [EventSequence(f"g{n}", ("z",), (0.0,), ()) for n in range(100)]
+    data, config = EventDataset.from_sequences(told), FuseConfig(verify=True)
+    seen = fuse(mixed(), config, data=data).edges.filter(event="x")
+    assert seen["p_value"][0] < 0.001
+    assert fuse(mixed(), config).edges["p_value"].null_count() == 2

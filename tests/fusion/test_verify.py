@@ -101,7 +101,7 @@ def test_twins_are_both_believed_though_one_explains_the_other() -> None:
 
 
 def test_a_few_sequences_do_not_refute(conjunctive: EventDataset) -> None:
-    few = conjunctive[:12]
+    few = conjunctive[:20]
     assert "c" in verify(claimed("abc"), few, VerifyConfig(rounds=0)).boundary("bad")
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eventcargo import DataError, EventCargoWarning, LabelGraph, read_graph, write_graph
+from eventcargo import ConfigError, DataError, EventCargoWarning, LabelGraph, read_graph, write_graph
 
 FULL = LabelGraph.from_edges(
     pl.DataFrame(
@@ -199,3 +199,16 @@ def test_a_number_json_cannot_hold_is_refused(tmp_path):
     with pytest.raises(DataError, match="JSON holds no infinite number"):
         write_graph(graph, tmp_path / "graph.json")
     assert not (tmp_path / "graph.json").exists()
+
+
+def test_notes_stand_beside_the_edges_in_json_and_are_ignored_when_read(tmp_path):
+    graph = LabelGraph.from_boundaries({"brake": ["P01"]})
+    write_graph(graph, tmp_path / "graph.json", {"verdicts": {"brake": "trust"}})
+    assert json.loads((tmp_path / "graph.json").read_text())["verdicts"] == {"brake": "trust"}
+    assert read_graph(tmp_path / "graph.json").boundaries == graph.boundaries
+
+
+def test_notes_are_refused_where_there_is_no_room(tmp_path):
+    with pytest.raises(ConfigError, match="verdicts"):
+        write_graph(LabelGraph.from_boundaries({}), tmp_path / "graph.parquet", {"verdicts": {}})
+    assert not list(tmp_path.iterdir())

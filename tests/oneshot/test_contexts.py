@@ -10,7 +10,7 @@ from eventcargo.batches import Batch, Batches
 from eventcargo.models.oracle import Oracle
 from eventcargo.oneshot.contexts import ContextConfig, Contexts, Proposals, propose, repeat, uniforms
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
-from eventcargo.vocabulary import BOS, EOS, SPECIAL
+from eventcargo.vocabulary import BOS, EOS, SPECIAL, UNK
 
 FIRST = len(SPECIAL)
 ALL = ContextConfig(context=3, top_k=0, top_p=1.0, draws="independent")
@@ -51,6 +51,15 @@ def _propose(*chances: float, **settings: Any) -> dict[int, float]:
 
 def test_top_k_keeps_the_most_probable_and_normalises() -> None:
     assert _propose(0.1, 0.4, 0.2, 0.3, top_k=2, top_p=1.0) == {1: round(4 / 7, 6), 3: round(3 / 7, 6)}
+
+
+def test_the_most_probable_of_very_many_event_types_are_found() -> None:
+    logits = torch.randn(6, 3_001, generator=torch.Generator().manual_seed(0))
+    logits[0, -2:] = 9.0  # the last ones are in no group
+    found = propose(logits, ContextConfig(top_k=20, top_p=1.0))
+    for ids, row in zip(found.ids, logits, strict=True):
+        expected = UNK + torch.argsort(row[UNK:], descending=True)[:20]
+        assert ids.tolist() == sorted(expected.tolist())
 
 
 def test_the_nucleus_keeps_the_event_type_that_crosses_the_mass() -> None:

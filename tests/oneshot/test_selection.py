@@ -91,4 +91,4 @@ def test_progress_counts_sequences(fitted: Transformer, chain: EventDataset) -> 
 @pytest.mark.parametrize("name", ["absent", "least_absent", "most"])
 def test_negative_settings_are_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name}=-1"):
-        SelectionConfig(**{name: -1})  # type: ignore[arg-type]
+        SelectionConfig(**{name: -1})

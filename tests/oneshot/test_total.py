@@ -1,3 +1,4 @@
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -87,6 +88,16 @@ def test_sums_give_what_forward_passes_give(fitted: Transformer, chain: EventDat
     assert len(summed) > 50
     for key, values in passed.items():
         assert summed.get(key, (0.0, 0.0)) == pytest.approx(values, abs=1e-4)
+
+
+def test_a_label_that_is_never_expected_is_moved_by_nothing_above_its_cap(
+    fitted: Transformer, chain: EventDataset
+) -> None:
+    model, batch = deepcopy(fitted), batch_of(fitted, chain)
+    model.never_predict(np.array([0]), rate=1e-9)
+    scores = TotalTest().score(model, batch, np.arange(3) == np.zeros((len(batch.ids), 1)))
+    assert len(scores)
+    assert scores.strength.max() < 1e-6
 
 
 def test_labels_that_need_the_transformer_get_it(fitted: Transformer, chain: EventDataset) -> None:

@@ -51,11 +51,17 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def opened(chromium: Any, addresses: dict[str, str]) -> Iterator[Callable[..., Any]]:
     """Open a page; when the test ends nothing may have gone wrong in it, nor have been fetched."""
     trouble: list[str] = []
+    asked: list[str] = []
+
+    def close(dialog: Any) -> None:
+        trouble.append("a dialog opened")
+        dialog.dismiss()
+
     listeners = {
         "console": lambda said: trouble.append(f"console: {said.text}"),
         "pageerror": lambda error: trouble.append(f"error: {error}"),
-        "dialog": lambda dialog: (trouble.append("a dialog opened"), dialog.dismiss()),
-        "request": lambda asked: None if asked.url.startswith(LOCAL) else trouble.append(asked.url),
+        "dialog": close,
+        "request": lambda request: asked.append(request.url),
     }
     for event, listener in listeners.items():
         chromium.on(event, listener)
@@ -71,3 +77,4 @@ def opened(chromium: Any, addresses: dict[str, str]) -> Iterator[Callable[..., A
     for event, listener in listeners.items():
         chromium.remove_listener(event, listener)
     assert trouble == []
+    assert [url for url in asked if not url.startswith(LOCAL)] == []

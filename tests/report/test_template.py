@@ -210,6 +210,12 @@ def test_the_page_is_dark_where_that_is_asked_for(opened: Open) -> None:
     assert paper == ["rgb(251, 250, 247)", "rgb(18, 22, 29)"]
 
 
+def test_print_has_the_events_of_all_sequences(opened: Open) -> None:
+    page = opened(route="#label=brake")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("document.querySelectorAll('.event').length") == 4 + 2 + 3
+
+
 def test_print_leaves_out_what_paper_cannot_do(opened: Open) -> None:
     page = opened()
     page.emulate_media(media="print")

@@ -7,13 +7,12 @@ from eventcargo.rules.patterns import Patterns, gain
 
 @pytest.mark.parametrize("width", [2, 64, 70])
 def test_sequences_with_the_same_literals_are_one_pattern(width: int) -> None:
-    rng = np.random.default_rng(0)
-    held = rng.random((width, 3))[:, [0, 1, 0, 2, 0]] < 0.5
-    held[-1], held[0] = [True, False, True, False, True], [False, True, False, False, False]
+    held = np.zeros((width, 5), bool)
+    held[0], held[-1] = [True, True, True, False, True], [True, False, True, False, True]
     carried = np.array([True, False, True, True, False])
     literals = tuple(Literal("present", (f"e{number}",)) for number in range(width))
     found = Patterns.collapse(literals, held, carried, elsewhere=(5, 7))
-    assert found.held.shape == (width, 4)
+    assert found.held.shape == (width, 4)  # one of them for what is elsewhere
     shown = dict(
         zip(
             map(bytes, found.held.T.astype(bool)),

@@ -66,9 +66,8 @@ def test_no_short_rule_is_worth_more(seed: int) -> None:
     cells = np.array(list(itertools.product([0, 1], repeat=3)), np.float32).T
     carrying, lacking = rng.integers(4, 60, (2, 8)).astype(np.float32)
     worth = Worth(Patterns(literals, cells, carrying, lacking), 1.0)
-    search = Search(worth, 6, 8)
-    tried = [rule for start in search._starts() for rule in (start, *search._improved(start))]
-    assert max(map(worth.of, tried)) >= max(map(worth.of, every_rule(6))) - 1e-6
+    found = Search(worth, 6, 8)._found()
+    assert max(map(worth.of, found)) >= max(map(worth.of, every_rule(6))) - 1e-6
 
 
 def test_limits_of_length_are_kept() -> None:
@@ -80,8 +79,22 @@ def test_limits_of_length_are_kept() -> None:
 def test_what_one_sequence_speaks_for_is_left_out() -> None:
     held = np.array([[0, 1, 1], [0, 0, 1]], np.float32)
     literals = (Literal("present", ("A",)), Literal("present", ("B",)))
-    counts = np.array([0, 400, 0], np.float32), np.array([4000, 0, 1], np.float32)
+    counts = np.array([0, 12, 0], np.float32), np.array([4000, 0, 1], np.float32)
     assert Search(Worth(Patterns(literals, held, *counts), 0.01), 6, 8).best() == dnf((0,))
+
+
+def test_a_conjunction_rests_on_three_sequences_of_its_own() -> None:
+    held = np.array([[0, 1, 1, 0], [0, 0, 1, 1]], np.float32)
+    literals = (Literal("present", ("A",)), Literal("present", ("B",)))
+    for own, expected in ((2, dnf((0,))), (3, dnf((0,), (1,)))):
+        counts = np.array([0, 12, 10, own], np.float32), np.array([4000, 0, 0, 0], np.float32)
+        assert Search(Worth(Patterns(literals, held, *counts), 0.01), 6, 8).best() == expected
+
+
+def test_what_is_covered_is_not_covered_again() -> None:
+    worth = table(4, lambda a, b, c, d: (a & b) | (c & d))
+    again = Search(worth, 6, 8)._conjunctions(worth.holds(dnf((0, 1))), weight=1.0)
+    assert again[0] == frozenset([2, 3])
 
 
 def test_what_brings_little_is_left_out() -> None:

@@ -7,9 +7,12 @@ from typing import Annotated
 import polars as pl
 import typer
 
+from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.cli.source import Source, recall
 from eventcargo.errors import ConfigError
+from eventcargo.events import EventDataset
 from eventcargo.fusion import FuseConfig, fuse
 from eventcargo.fusion.records import join_runs, poll_of
 from eventcargo.graphs import LabelGraph
@@ -31,6 +34,14 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Folder for votes and graph of several runs; without it RUN itself.")
     ] = None,
+    events: Annotated[
+        str | None, typer.Option(help="Events, for --verify; without it the data that RUN was made from.")
+    ] = None,
+    labels: LABELS = None,
+    sequence_id: SEQUENCE_ID = "sequence_id",
+    time: TIME = "time",
+    event: EVENT = "event",
+    label: LABEL = "label",
     knowledge: Annotated[
         Path | None, typer.Option(help="JSON or YAML file with required, forbidden and allowed edges.")
     ] = None,
@@ -43,8 +54,10 @@ def run(
         raise ConfigError(f"{len(runs)} runs are joined into a folder of their own; name it with --out")
     home = out or runs[0]
     known = None if knowledge is None else Knowledge.read(knowledge)
+    source = None if events is None else Source(events, labels, sequence_id, time, event, label)
+    data = _data(runs, source) if config.verify else None
     poll = poll_of(home) if out is None else join_runs(runs, out)
-    graph = fuse(poll, config, knowledge=known)
+    graph = fuse(poll, config, data=data, knowledge=known)
     for name in ("graph.parquet", "graph.json"):
         write_graph(graph, home / name)
     if as_json:
@@ -59,6 +72,15 @@ def run(
             f"{config.rule}, in {seconds:,.1f} s; in {home / 'graph.parquet'} and graph.json."
         ]
     )
+
+
+def _data(runs: list[Path], source: Source | None) -> EventDataset:
+    """The data to verify edges on."""
+    if source is not None:
+        return source.read()
+    if len(runs) > 1:
+        raise ConfigError(f"the edges of {len(runs)} runs are verified on all their data; name --events")
+    return recall(runs[0])
 
 
 def _content(home: Path, graph: LabelGraph, config: FuseConfig) -> dict[str, object]:

@@ -22,7 +22,7 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 Found = TypeVar("Found")
 
-TOLD = {"test": "test of phase 1", "threshold": "least strength, nats", "seed": "seed", "model": "model"}
+TOLD = {"test": "test of phase 1", "threshold": "least strength, nats", "model": "model", "seed": "seed"}
 """Settings of the edges that the page tells, and what it calls them."""
 
 

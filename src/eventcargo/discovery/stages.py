@@ -143,7 +143,13 @@ class Discovery:
         write_graph(baseline, self._path("baseline.parquet"))
 
     def _judge(self, graph: LabelGraph) -> None:
-        write_verdicts(self._path("verdicts.json"), judge(self.data, graph, read_quality(self.folder)))
+        verdicts = judge(self.data, graph, read_quality(self.folder))
+        write_verdicts(self._path("verdicts.json"), verdicts)
+        notes = {
+            label: {"level": verdict.level, "reasons": list(verdict.reasons)}
+            for label, verdict in verdicts.items()
+        }
+        write_graph(graph, self._path("graph.json"), {"verdicts": notes})
 
     def _settings(self) -> dict[str, Any]:
         settings = {name: value for name, value in asdict(self.config).items() if name not in FREE}

@@ -14,6 +14,7 @@ from eventcargo.fusion.poll import Poll
 from eventcargo.fusion.selection import PAIR, by_confidence, by_frequency, by_information, check_information
 from eventcargo.fusion.settings import FuseConfig
 from eventcargo.fusion.thresholds import adaptive, static, union
+from eventcargo.fusion.verify import verify
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge, Resolved
 
@@ -39,7 +40,8 @@ def fuse(
 
     An edge that `knowledge` does not allow is never in it, one that it requires always is, with the frequency
     0 where it was never found. The paper's rules count votes of sequences that carry the label, `confident`
-    those of all. The support of a label is the number of sequences that carry it and were tested.
+    those of all. The support of a label is the number of sequences that carry it and were tested. With
+    `verify` the edges are then tested on the `data`.
 
     >>> from eventcargo.edges import EDGES, SUPPORT, CHANCES
     >>> kind = {"test": "total", "polarity": "present", "label": "brake"}
@@ -61,7 +63,8 @@ def fuse(
     known = _resolved(knowledge, poll, list(support), data)
     rows = _permitted(rows, known)
     edges = _signed(_kept(rows, support, poll, config))
-    return LabelGraph.from_edges(_completed(edges, support, known), support)
+    graph = LabelGraph.from_edges(_completed(edges, support, known), support)
+    return verify(graph, data, knowledge=known) if config.verify and data is not None else graph
 
 
 def _kept(rows: pl.DataFrame, support: Support, poll: Poll, config: FuseConfig) -> pl.DataFrame:

@@ -46,8 +46,8 @@ def check_information(rows: pl.DataFrame) -> None:
     unknown = rows["information"].null_count()
     if unknown:
         raise DataError(
-            f"the information of {unknown:,} of {len(rows):,} edges is not known; extract the edges again, or "
-            "choose a rule by frequency"
+            f"the information of {unknown:,} of {len(rows):,} edges is not known; extract the edges again, "
+            "or choose a rule by frequency"
         )
 
 

@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from eventcargo.atomic import atomic_file
-from eventcargo.errors import DataError, EventCargoWarning
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.io.networks import write_dot, write_graphml
 from eventcargo.io.sources import Source, open_file, open_sources
@@ -29,8 +29,8 @@ METADATA = b"eventcargo"
 Support = dict[str, int | None]
 
 
-def write_graph(graph: LabelGraph, path: str | Path) -> None:
-    """Write a graph to .parquet, .json, .csv, .graphml or .dot.
+def write_graph(graph: LabelGraph, path: str | Path, notes: Mapping[str, Any] | None = None) -> None:
+    """Write a graph to .parquet, .json, .csv, .graphml or .dot; `notes` go into JSON beside the edges.
 
     >>> import tempfile
     >>> graph = LabelGraph.from_boundaries({"brake": ["P01", "U02"], "fuel": []}, support={"brake": 7})
@@ -42,8 +42,13 @@ def write_graph(graph: LabelGraph, path: str | Path) -> None:
     path = Path(path)
     check_graph_path(path)
     _check_names(graph)
+    if notes and path.suffix.lower() != ".json":
+        raise ConfigError(f"{path} has no room for notes ({', '.join(notes)}); write .json")
     with atomic_file(path) as target:
-        WRITERS[path.suffix.lower()](graph, target)
+        if notes:
+            _write_json(graph, target, notes)
+        else:
+            WRITERS[path.suffix.lower()](graph, target)
 
 
 def check_graph_path(path: Path) -> None:
@@ -142,12 +147,12 @@ def _parquet_support(path: Path) -> Support:
     return _support(path, content.get("support"))
 
 
-def _write_json(graph: LabelGraph, path: Path) -> None:
+def _write_json(graph: LabelGraph, path: Path, notes: Mapping[str, Any] | None = None) -> None:
     edges = [
         {name: value for name, value in row.items() if value is not None}
         for row in graph.edges.iter_rows(named=True)
     ]
-    content = {**HEADER, "support": graph.support, "edges": edges}
+    content = {**(notes or {}), **HEADER, "support": graph.support, "edges": edges}
     try:
         text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
     except ValueError:

@@ -25,6 +25,9 @@ Floats = NDArray[np.float64]
 PROPOSED_AT_ONCE = 128
 """Positions whose next events are computed at once: so many rows of logits over the whole vocabulary."""
 
+GROUP = 32
+"""Event types of which only the most probable is looked at first, where there are many."""
+
 ROUNDING = 1e-6
 """A mass that is reached but for rounding is reached."""
 
@@ -74,6 +77,9 @@ class Proposals:
     ids: Ids  # (positions, k)
     cumulative: Floats  # (positions, k), the last is 1
 
+    def take(self, positions: slice) -> "Proposals":
+        return Proposals(self.ids[positions], self.cumulative[positions])
+
     def draw(self, uniforms: Floats) -> Ids:
         """An id for each number in [0, 1): (positions, n), by inversion."""
         passed = (self.cumulative[:, None, :] <= uniforms[:, :, None]).sum(axis=2)  # (positions, n)
@@ -94,14 +100,33 @@ def propose(logits: Tensor, config: ContextConfig) -> Proposals:
     events = logits[:, UNK:].float()  # PAD, BOS and EOS are the ids before UNK
     if config.temperature != 1:
         events = events / config.temperature
-    top = torch.topk(events, min(config.top_k or events.shape[1], events.shape[1]), dim=1)
+    top, columns = _largest(events, min(config.top_k or events.shape[1], events.shape[1]))
     total = torch.logsumexp(events, dim=1, keepdim=True)
-    ids, chances = top.indices.cpu().numpy() + UNK, (top.values.double() - total).exp().cpu().numpy()
+    ids, chances = columns.cpu().numpy() + UNK, (top.double() - total).exp().cpu().numpy()
     ids, chances = _ordered(ids, chances, np.lexsort((ids, -chances), axis=1))  # of equal ones the first id
     chances = np.where(_nucleus(chances, config), chances, 0.0)
     ids, chances = _ordered(ids, chances, ids.argsort(axis=1))
     cumulative = chances.cumsum(axis=1)
     return Proposals(ids, cumulative / cumulative[:, -1:])
+
+
+def _largest(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k largest of each row and their columns: (positions, k).
+
+    Of long rows, every so many columns apart make a group. The k largest lie in the groups of the k largest
+    maxima, so that only these are sorted through, which is several times faster.
+    """
+    stride = values.shape[1] // GROUP
+    if stride <= 2 * k:
+        top = torch.topk(values, k, dim=1)
+        return top.values, top.indices
+    maxima = values[:, : stride * GROUP].view(len(values), GROUP, stride).amax(dim=1)
+    first = torch.topk(maxima, k, dim=1).indices  # (positions, k)
+    steps = stride * torch.arange(GROUP, device=values.device)
+    rest = torch.arange(stride * GROUP, values.shape[1], device=values.device)
+    columns = torch.cat([(first[:, None] + steps[:, None]).flatten(1), rest.expand(len(values), -1)], dim=1)
+    top = torch.topk(values.gather(1, columns), k, dim=1)
+    return top.values, columns.gather(1, top.indices)
 
 
 def _nucleus(chances: Floats, config: ContextConfig) -> NDArray[np.bool_]:
@@ -187,9 +212,9 @@ class Contexts:
         context, found = self._config.context, {}
         for part in np.array_split(rows, max(len(rows) * context // PROPOSED_AT_ONCE, 1)):
             first = repeat(self._batch, part, context)
-            logits = self._next_events(first, np.ones(first.ids.shape, bool))
+            every = propose(self._next_events(first, np.ones(first.ids.shape, bool)), self._config)
             for at, row in enumerate(part.tolist()):
-                found[row] = propose(logits[at * context : (at + 1) * context], self._config)
+                found[row] = every.take(slice(at * context, (at + 1) * context))
         return found
 
     def _ancestral(self, row: int, at: Floats) -> Ids:

@@ -7,11 +7,11 @@ label is opened. Event types are numbers into one list of names.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from eventcargo import __version__
 from eventcargo.events import EventDataset, TimeKind, describe_times
 from eventcargo.report.content import Content, RuleLike
 from eventcargo.report.evidence import Shown, choose, show
@@ -69,7 +69,7 @@ def digest(content: Content, most: int) -> Digest:
     for label, sequence in _sequences(content, most, names):
         parts[label]["sequences"].append(sequence)
     overview = {
-        "version": __version__,
+        "version": version("eventcargo"),
         "about": [[str(key), str(value)] for key, value in content.about.items()],
         "data": _data(content.data),
         "quality": {name: _plain((content.quality or {}).get(name, {})) for name in ("overall", "events")},

@@ -1,4 +1,4 @@
-"""Search for the rule that is worth most: an OR of conjunctions, found by covering and then improved."""
+"""Search for the rule that is worth most: an OR of conjunctions, added one by one."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,9 +20,6 @@ ALARM_WEIGHTS = (1.0, 4.0)
 
 PATIENCE = 2
 """A conjunction is not made longer where so many literals in a row brought nothing."""
-
-ROUNDS = 20
-"""Rounds of improvement, at most."""
 
 FEW = 2
 """A literal that changes the rule in fewer sequences is dropped: one is never evidence."""
@@ -46,12 +43,9 @@ class Search:
 
     def best(self) -> Dnf:
         """The rule worth most; empty where none is worth its length."""
-        found: list[Dnf] = [frozenset()]
-        for start in self._starts():
-            found += [start, *self._improved(start)]
-        return self._plain(self._ranked(found)[0])
+        return self._plain(self._ranked([frozenset(), *self._found()])[0])
 
-    def _starts(self) -> Iterator[Dnf]:
+    def _found(self) -> Iterator[Dnf]:
         """Rules by covering, whose conjunctions are each worth most, or each precise."""
         # The conjunction worth most may be what two true ones share; from there no step leads to them.
         yield self._covering()
@@ -125,29 +119,13 @@ class Search:
             scores[row, [*part, *map(worth.opposite, part)]] = -np.inf
         return _top(front, scores)
 
-    def _improved(self, rule: Dnf) -> Iterator[Dnf]:
-        """Ever better rules by small changes."""
-        for _ in range(ROUNDS):
-            changed = self._ranked(self._changes(rule))
-            if not changed or not self._better(changed[0], rule):
-                return
-            rule = changed[0]
-            yield rule
-
-    def _changes(self, rule: Dnf) -> Iterator[Dnf]:
-        """Something dropped or added, or a conjunction searched for again with the others fixed."""
-        yield from _shorter(rule)
-        for part in rule:
-            yield from self._lengthened(rule - {part})
-        if len(rule) < self.max_conjunctions:
-            yield from self._lengthened(rule)
-
     def _plain(self, rule: Dnf) -> Dnf:
         """The rule without what hardly any sequence speaks for, or what brings hardly anything."""
         held, saved = self.worth.holds(rule), self.worth.saved(rule)
         for shorter in sorted(_shorter(rule), key=lambda other: (-self.worth.saved(other), _key(other))):
             changed = sum(self.worth.count(self.worth.holds(shorter) != held))
-            if changed < FEW or self.worth.saved(shorter) > (1 - LITTLE) * saved:
+            needed = FEW if len(shorter) == len(rule) else LEAST_HITS
+            if changed < needed or self.worth.saved(shorter) > (1 - LITTLE) * saved:
                 return self._plain(shorter)
         return rule
 

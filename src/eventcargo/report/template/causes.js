@@ -97,6 +97,7 @@ function compared(part) {
     ['there', 'Only by the baseline', [...other].filter(([event]) => !own.has(event))],
   ];
   return section('Compared with a classical baseline', {}, element('div', {class: 'columns'}, columns.map(([kind, title, events]) =>
-    element('div', {class: 'column'}, element('h3', {}, element('span', {class: `swatch ${kind}`, 'aria-hidden': 'true'}), `${title} `, element('span', {class: 'faint'}, count(events.length))),
+    element('div', {class: 'column'},
+      element('h3', {}, swatch(kind), `${title} `, element('span', {class: 'faint'}, count(events.length))),
       events.length ? element('ul', {class: 'causes'}, events.map(([event, sign]) => element('li', {}, cause(event, sign)))) : element('p', {class: 'faint'}, 'none')))));
 }

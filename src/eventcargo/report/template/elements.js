@@ -51,6 +51,7 @@ const named = (name, most = 60) =>
   element('bdi', {class: 'name', title: Array.from(name).length > most ? name : null}, shorten(name, most));
 
 const mark = sign => element('span', {class: `mark ${kindOf(sign)}`, 'aria-hidden': 'true'}, markOf(sign));
+const swatch = kind => element('span', {class: `swatch ${kind}`, 'aria-hidden': 'true'});
 const hidden = text => element('span', {class: 'unseen'}, text);
 
 const cause = (event, sign) => element('span', {class: `cause ${kindOf(sign)}`},

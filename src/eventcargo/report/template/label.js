@@ -9,7 +9,8 @@ function labelPage(name, opened) {
   const drawings = [];
   const page = [
     element('div', {class: 'hero'}, element('h1', {tabindex: '-1'}, named(name, 120)),
-      element('p', {class: 'lead'}, `${count(label.causes.length, 'cause')}, ${isKnown(label.support) ? `carried by ${count(label.support, 'sequence')}` : 'support not known'}`)),
+      element('p', {class: 'lead'}, `${count(label.causes.length, 'cause')}, `,
+        isKnown(label.support) ? `carried by ${count(label.support, 'sequence')}` : 'support not known')),
     verdictSection(label),
     causesSection(label, own, drawings),
     ruleSection(label),
@@ -28,7 +29,8 @@ const missingPage = name => ({title: 'No such label', trail: [], page: [
 
 function verdictSection(label) {
   if (!label.level) return null;
-  return element('section', {class: `banner ${label.level}`, 'aria-label': 'Verdict'}, element('h2', {}, verdictBadge(label.level), element('span', {}, LEVELS[label.level][2])),
+  return element('section', {class: `banner ${label.level}`, 'aria-label': 'Verdict'},
+    element('h2', {}, verdictBadge(label.level), element('span', {}, LEVELS[label.level][2])),
     label.reasons.length ? element('ul', {}, label.reasons.map(reason => element('li', {}, reason))) : null);
 }
 
@@ -53,13 +55,19 @@ function ruleSection(label) {
 
 function sequencesSection(label, own, drawings, opened) {
   if (!own.sequences.length) {
-    const why = overview.parts.edges ? (overview.most ? 'No single sequence shows a cause of this label.' : 'Left out, to keep the page small.') : 'Not shown: this run has no edges of single sequences.';
-    return section('Sequences that show it', {}, element('p', {class: 'note'}, why));
+    return section('Sequences that show it', {}, element('p', {class: 'note'}, whyNoSequences()));
   }
   const views = own.sequences.map(sequence => sequenceView(label, sequence, sequence.id === opened));
   drawings.push(() => views.forEach(({room, draw}) => draw(room.clientWidth)));
-  return section('Sequences that show it', {}, element('p', {class: 'aside'}, 'Each mark is an event, in time. Those standing up raised the chance of the label, those hanging down lowered it. Open one to read all its events.'),
+  return section('Sequences that show it', {},
+    element('p', {class: 'aside'}, 'Each mark is an event, in time. Those standing up raised the chance of the label, ',
+      'those hanging down lowered it. Open one to read all its events.'),
     views.map(({view}) => view));
+}
+
+function whyNoSequences() {
+  if (!overview.parts.edges) return 'Not shown: this run has no edges of single sequences.';
+  return overview.most ? 'No single sequence shows a cause of this label.' : 'Left out, to keep the page small.';
 }
 
 function modelSection(own) {
@@ -76,7 +84,9 @@ function neighbours(label) {
   const own = new Set(label.causes.map(([event]) => event));
   const kin = labels.filter(each => each !== label && each.causes.some(([event]) => own.has(event))).slice(0, 12);
   const order = matching(), at = order.indexOf(label);
-  const link = (to, word) => to ? element('a', {class: 'step', href: linkTo(to.name), rel: word}, word === 'prev' ? '← ' : '', named(to.name, 24), word === 'next' ? ' →' : '') : element('span', {});
+  const link = (to, word) => to
+    ? element('a', {href: linkTo(to.name), rel: word}, word === 'prev' ? '← ' : '', named(to.name, 24), word === 'next' ? ' →' : '')
+    : element('span', {});
   return element('nav', {class: 'neighbours', 'aria-label': 'Other labels'},
     kin.length ? element('p', {}, 'Shares a cause with ', kin.map((each, i) => [i ? ', ' : '', element('a', {href: linkTo(each.name)}, named(each.name, 32))])) : null,
     at < 0 ? null : element('div', {class: 'steps'}, link(order[at - 1], 'prev'), element('a', {href: '#'}, 'All labels'), link(order[at + 1], 'next')));

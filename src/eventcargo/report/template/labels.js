@@ -22,7 +22,7 @@ const COLUMNS = [
   {key: 'rule', title: 'Rule', value: label => label.rule ? Math.min(label.rule.precision, label.rule.recall) : null,
     cell: label => label.rule ? element('code', {class: 'rule'}, shorten(label.rule.text, 60)) : element('span', {class: 'faint'}, 'none'),
     shown: () => labels.some(label => label.rule)},
-  {key: 'baseline', title: 'Baseline', value: similarity, numeric: true,
+  {key: 'baseline', title: 'Like baseline', value: similarity, numeric: true,
     cell: label => percent(similarity(label)), shown: () => overview.parts.baseline},
 ].filter(column => !column.shown || column.shown());
 

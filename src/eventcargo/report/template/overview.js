@@ -23,7 +23,10 @@ function overviewPage() {
 
 function verdicts(update) {
   const judged = labels.filter(label => label.level);
-  if (!judged.length) return section('Can this be believed?', {}, element('p', {class: 'note'}, 'Not judged: this run has no verdicts. Treat every cause as a candidate.'));
+  if (!judged.length) {
+    return section('Can this be believed?', {},
+      element('p', {class: 'note'}, 'Not judged: this run has no verdicts. Treat every cause as a candidate.'));
+  }
   const counts = Object.keys(LEVELS).map(level => [level, judged.filter(label => label.level === level).length]);
   const choose = level => {
     state.level = state.level === level ? null : level;
@@ -57,7 +60,8 @@ function modelQuality() {
     figure(decimal(overall.auroc, 3), 'AUROC', 'held-out sequences'),
     figure(decimal(overall.log_loss, 3), 'Log-loss', `${decimal(overall.base_log_loss, 3)} for base rates`),
     figure(decimal(overall.calibration_error, 3), 'Calibration error', 'gap of chance and frequency'),
-    isKnown(events.perplexity) ? figure(decimal(events.perplexity, 0), 'Perplexity of the next event', `${decimal(events.unigram_perplexity, 0)} by frequency alone`) : null,
+    isKnown(events.perplexity) ? figure(decimal(events.perplexity, 0), 'Perplexity of the next event',
+      `${decimal(events.unigram_perplexity, 0)} by frequency alone`) : null,
     overall.untrusted ? figure(count(overall.untrusted), 'Labels not better than base rate', 'causes of these mean nothing') : null));
 }
 
@@ -68,7 +72,7 @@ function comparison() {
   const words = {both: 'found by both', here: 'only here', there: 'only by the baseline'};
   return section('Compared with a classical baseline', {},
     strip(shares, shares.map(([kind, n]) => `${words[kind]}: ${n}`).join(', ')),
-    element('ul', {class: 'key'}, shares.map(([kind, n]) => element('li', {}, element('span', {class: `swatch ${kind}`, 'aria-hidden': 'true'}),
+    element('ul', {class: 'key'}, shares.map(([kind, n]) => element('li', {}, swatch(kind),
       element('b', {}, count(n)), ` ${words[kind]}`))),
     element('p', {class: 'aside'}, 'The baseline sees which event types occurred, not their order, number or times. What only one of the two found deserves a look.'));
 }

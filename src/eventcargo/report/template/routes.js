@@ -9,7 +9,8 @@ function show(isFirst) {
   current = name === null ? overviewPage() : labelPage(name, route.get('sequence'));
   main.replaceChildren(...current.page.filter(Boolean));
   document.title = `${current.title} · eventcargo report`;
-  const crumbs = name === null ? [] : [element('a', {href: '#'}, 'All labels'), element('span', {'aria-hidden': 'true'}, '/'), element('span', {'aria-current': 'page'}, current.trail)];
+  const crumbs = name === null ? [] : [element('a', {href: '#'}, 'All labels'),
+    element('span', {'aria-hidden': 'true'}, '/'), element('span', {'aria-current': 'page'}, current.trail)];
   document.getElementById('trail').replaceChildren(...crumbs);
   current.draw?.();
   const opened = main.querySelector('details[open]');
@@ -27,7 +28,10 @@ new ResizeObserver(() => {
 }).observe(main);
 
 addEventListener('hashchange', () => show(false));
-addEventListener('beforeprint', () => main.querySelectorAll('details').forEach(each => { each.open = true; }));
+addEventListener('beforeprint', () => main.querySelectorAll('details').forEach(each => {
+  each.open = true;
+  each.dispatchEvent(new Event('toggle'));  // the browser's own comes too late for the print
+}));
 addEventListener('keydown', event => {
   const field = document.getElementById('search');
   if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || !field || event.target.matches('input, select')) return;

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from eventcargo.events import EventDataset
+from eventcargo.fusion.growth import grow
+from eventcargo.fusion.questions import Ground, Question
+
+from .drawn import draw
+
+
+@pytest.fixture(scope="module")
+def data() -> EventDataset:
+    return draw(lambda events: "a" in events and "b" in events, dict.fromkeys("abcdef", 0.4))
+
+
+def grown(
+    data: EventDataset, rounds: int = 5, alpha: float = 0.05, least: float = 10.0, barred: str = ""
+) -> str:
+    question = Question(Ground(data), 0, [], least)
+    allowed = np.array([[name not in barred for name in data.event_names]])
+    grow([question], rounds, alpha, allowed if barred else None)
+    return "".join(sorted(data.event_names[claim.event] for claim in question.claims))
+
+
+def test_a_conjunction_is_grown_from_nothing(data: EventDataset) -> None:
+    assert grown(data) == "ab"
+
+
+def test_a_round_adds_one_event_type(data: EventDataset) -> None:
+    assert (len(grown(data, rounds=0)), len(grown(data, rounds=1))) == (0, 1)
+
+
+def test_what_gains_too_little_is_not_added(data: EventDataset) -> None:
+    assert grown(data, least=1e6) == ""
+
+
+def test_from_mere_noise_a_boundary_grows_as_rarely_as_alpha_says() -> None:
+    noises = (
+        draw(lambda _: False, dict.fromkeys("abcdef", 0.4), 200, noise=0.5, seed=at) for at in range(40)
+    )
+    assert sum(bool(grown(noise, least=0.01)) for noise in noises) <= 6  # 2 are expected
+
+
+def test_what_is_not_allowed_is_not_added(data: EventDataset) -> None:
+    assert "a" not in grown(data, barred="a")
+
+
+def test_labels_grow_as_they_would_alone(data: EventDataset) -> None:
+    questions = [Question(Ground(data), 0, [], 10.0) for _ in range(10)]
+    grow(questions, 5, 0.05)
+    assert {frozenset(question.members) for question in questions} == {frozenset([0, 1])}
+
+
+def test_an_added_claim_is_new_and_without_votes(data: EventDataset) -> None:
+    question = Question(Ground(data), 0, [], 10.0)
+    grow([question], 1, 0.05)
+    (claim,) = question.claims
+    assert (claim.is_new, claim.worth, claim.sign) == (True, None, 1)
+
+
+def test_no_questions_grow_nothing() -> None:
+    grow([], 5, 0.05)

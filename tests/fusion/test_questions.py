@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+
+from eventcargo.events import EventDataset
+from eventcargo.fusion.claims import Claim
+from eventcargo.fusion.questions import Ground, Question
+from eventcargo.sequences import EventSequence
+
+from .drawn import draw
+
+ALPHA = 1e-3
+
+
+def question(data: EventDataset, members: str, votes: float = 200.0) -> Question:
+    """Claims of one nat a vote on these members; an edge must be worth 20 nats."""
+    claims = [Claim(data.event_names.index(name), votes, 1.0, 1, least=20.0) for name in members]
+    return Question(Ground(data), 0, claims, least=20.0)
+
+
+@pytest.fixture(scope="module")
+def conjunctive() -> EventDataset:
+    return draw(lambda events: "a" in events and "b" in events, dict.fromkeys("abcd", 0.4))
+
+
+@pytest.fixture(scope="module")
+def ordered() -> EventDataset:
+    return draw(lambda events: events.index("a") < events.index("b"), dict.fromkeys("abcd", 1.0))
+
+
+def test_carriers_are_the_sequences_with_the_label(conjunctive: EventDataset) -> None:
+    found = question(conjunctive, "a").carriers.tolist()
+    assert found == [row for row, sequence in enumerate(conjunctive) if sequence.labels]
+
+
+def test_the_core_holds_what_explains_the_label(conjunctive: EventDataset) -> None:
+    asked = question(conjunctive, "dabc")
+    asked.ask_presence()
+    assert sorted(asked.core) == [1, 2]
+
+
+def test_patterns_hold_every_sequence(conjunctive: EventDataset) -> None:
+    assert question(conjunctive, "ab").patterns().counts.sum() == len(conjunctive)
+
+
+def test_presence_confirms_a_conjunction_and_refutes_a_stranger(conjunctive: EventDataset) -> None:
+    asked = question(conjunctive, "abc")
+    asked.ask_presence()
+    assert [claim.refuted for claim in asked.claims] == [False, False, True]
+    assert [(claim.p_value or 1) < 1e-6 for claim in asked.claims] == [True, True, False]
+
+
+def test_presence_of_what_is_always_there_is_no_test(ordered: EventDataset) -> None:
+    asked = question(ordered, "ab")
+    asked.ask_presence()
+    assert [claim.p_value for claim in asked.claims] == [None, None]
+
+
+def test_arrangements_confirm_the_members_of_an_order(ordered: EventDataset) -> None:
+    asked = question(ordered, "abc")
+    asked.ask_presence()
+    asked.ask_arrangements(ALPHA)
+    assert [claim.gain > 100 for claim in asked.claims] == [True, True, False]
+    assert [claim.refuted for claim in asked.claims] == [False, False, True]
+
+
+def test_p_values_are_corrected_for_the_arrangements_looked_at(ordered: EventDataset) -> None:
+    asked = question(ordered, "abc")
+    asked.ask_presence()
+    asked.ask_arrangements(ALPHA)
+    assert asked.claims[2].p_value == 1.0
+
+
+def test_order_is_not_asked_for_where_presence_confirms(conjunctive: EventDataset) -> None:
+    asked = question(conjunctive, "ab")
+    asked.ask_presence()
+    before = [claim.p_value for claim in asked.claims]
+    asked.ask_arrangements(ALPHA)
+    assert [claim.p_value for claim in asked.claims] == before
+
+
+def test_without_an_explanation_arrangements_refute_nothing(ordered: EventDataset) -> None:
+    asked = question(ordered, "ac", votes=900.0)
+    asked.ask_presence()
+    asked.ask_arrangements(1e-300)
+    assert [claim.most for claim in asked.claims] == [np.inf, np.inf]
+
+
+def test_repetition_confirms_a_member() -> None:
+    once = [EventSequence(f"once {i}", ("a", "b"), (0.0, 1.0), ()) for i in range(200)]
+    twice = [EventSequence(f"twice {i}", ("a", "b", "a"), (0.0, 1.0, 2.0), ("bad",)) for i in range(200)]
+    asked = question(EventDataset.from_sequences(once + twice), "a")
+    asked.ask_presence()
+    asked.ask_arrangements(ALPHA)
+    assert (asked.claims[0].p_value or 1) < 1e-20

@@ -1,0 +1,195 @@
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from eventcargo import EventDataset, LabelGraph
+from eventcargo.verdicts import checks
+from eventcargo.verdicts.evidence import Evidence
+from eventcargo.verdicts.settings import JudgeConfig
+
+from .conftest import CLEAR, graph, sequences
+
+Check = Callable[[Evidence, int], Iterator[tuple[str, str]]]
+
+
+def found(
+    check: Check,
+    data: EventDataset,
+    found_graph: LabelGraph,
+    quality: dict[str, Any] | None = None,
+    **settings: float,
+) -> list[tuple[str, str]]:
+    config = JudgeConfig(**settings)  # type: ignore[arg-type]
+    return list(check(Evidence(data, found_graph, quality or {}, config), 0))
+
+
+def one(*given: Any, **settings: Any) -> tuple[str, str]:
+    (finding,) = found(*given, **settings)
+    return finding
+
+
+def quality(**row: object) -> dict[str, Any]:
+    usual = {"label": "bad", "trusted": True, "reason": "", "log_loss": 0.1, "base_log_loss": 0.7}
+    return {"labels": [usual | row]}
+
+
+def test_a_model_that_was_not_trusted_is_told(clear: EventDataset) -> None:
+    said = quality(trusted=False, reason="no better than its base rate")
+    assert one(checks.check_model, clear, graph(), said) == (
+        "doubt",
+        "the label model is not to be trusted: no better than its base rate",
+    )
+
+
+@pytest.mark.parametrize("said", [quality(), quality(label="other", trusted=False), {}])
+def test_other_models_are_fine(clear: EventDataset, said: dict[str, Any]) -> None:
+    assert found(checks.check_model, clear, graph(), said) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "level", "words"),
+    [
+        (9, "doubt", "only 9 sequences .* fewer than 10"),
+        (10, "caution", "only 10 "),
+        (29, "caution", "only 29 "),
+    ],
+)
+def test_few_sequences_are_told(count: int, level: str, words: str) -> None:
+    data = sequences((("x",), ("bad",), count), (("y",), (), 50))
+    said = one(checks.check_basis, data, graph())
+    assert said[0] == level
+    assert re.match(words, said[1])
+
+
+def test_enough_sequences_are_fine() -> None:
+    data = sequences((("x",), ("bad",), 30), (("y",), (), 50))
+    assert found(checks.check_basis, data, graph()) == []
+
+
+def test_a_label_that_all_carry_is_told() -> None:
+    said = one(checks.check_basis, sequences((("x",), ("bad",), 50)), graph())
+    assert said == ("doubt", "all 50 sequences carry the label: there is nothing to compare with")
+
+
+def test_a_label_without_a_boundary_is_told(clear: EventDataset) -> None:
+    said = one(checks.check_basis, clear, graph({"bad": []}))
+    assert said == ("doubt", "no event type was found to cause it")
+
+
+def test_unstable_edges_are_told_with_the_worst(clear: EventDataset) -> None:
+    edges = graph({"bad": ["x", "y", "z"]}).edges
+    shaky = LabelGraph.from_edges(edges.with_columns(stability=pl.Series([0.9, 0.7, 0.79])))
+    level, reason = one(checks.check_stability, clear, shaky)
+    assert level == "caution"
+    assert "2 of 3 edges are not stable: y would be found in 70% of resampled data only" in reason
+
+
+def test_where_all_edges_are_unstable_there_is_doubt(clear: EventDataset) -> None:
+    assert one(checks.check_stability, clear, graph(stability=0.79))[0] == "doubt"
+
+
+def test_stable_edges_are_fine(clear: EventDataset) -> None:
+    assert found(checks.check_stability, clear, graph(stability=0.8)) == []
+    assert found(checks.check_stability, clear, graph()) == []
+
+
+def test_wide_intervals_are_told(clear: EventDataset) -> None:
+    level, reason = one(checks.check_intervals, clear, graph(ci_low=0.1, ci_high=0.7))
+    assert level == "caution"
+    assert "1 of 1 edges are uncertain: the frequency of x may be anything from 10% to 70%" in reason
+
+
+def test_narrow_intervals_are_fine(clear: EventDataset) -> None:
+    assert found(checks.check_intervals, clear, graph(ci_low=0.1, ci_high=0.5)) == []
+
+
+HALF = sequences((("x",), ("bad",), 70), (("x",), (), 30), (("y",), (), 80), (("y",), ("bad",), 20))
+"""x explains about a fifth of the label."""
+
+
+def test_a_boundary_that_explains_little_is_told_with_its_least_decided_member() -> None:
+    level, reason = one(checks.check_explained, HALF, graph())
+    assert level == "caution"
+    assert "explains 1" in reason or "explains 2" in reason
+    assert "(least decided: x; of 100 sequences with it alone, 70% carry the label)" in reason
+
+
+def test_a_boundary_that_explains_nothing_is_doubted(clear: EventDataset) -> None:
+    level, reason = one(checks.check_explained, clear, graph({"bad": ["y"]}))
+    assert level == "doubt"
+    assert "explains 0% of the label" in reason
+
+
+def test_how_much_is_enough_may_be_set() -> None:
+    assert found(checks.check_explained, HALF, graph(), least_explained=0.1) == []
+
+
+def test_members_that_never_stand_alone_are_not_named() -> None:
+    data = sequences((("x", "y"), ("bad",), 70), (("x", "y"), (), 70), (("z",), ("bad",), 70))
+    _, reason = one(checks.check_explained, data, graph({"bad": ["x", "y"]}))
+    assert "least decided" not in reason
+
+
+def test_a_boundary_that_explains_less_than_the_model_is_told() -> None:
+    said = quality(log_loss=0.07, base_log_loss=0.7)
+    level, reason = found(checks.check_explained, HALF, graph(), said)[-1]
+    assert level == "caution"
+    assert "its model 90%: causes are missing" in reason
+
+
+def test_a_boundary_that_explains_as_much_as_the_model_is_fine() -> None:
+    assert len(found(checks.check_explained, HALF, graph(), quality(log_loss=0.49))) == 1
+    assert len(found(checks.check_explained, HALF, graph(), quality(base_log_loss=0.0))) == 1
+
+
+def test_an_empty_boundary_is_not_told_twice(clear: EventDataset) -> None:
+    assert found(checks.check_explained, clear, graph({"bad": []})) == []
+
+
+def test_event_types_beyond_the_boundary_are_told() -> None:
+    data = sequences(
+        (("x",), ("bad",), 90),
+        (("x",), (), 10),
+        (("w",), ("bad",), 60),
+        (("w",), (), 40),
+        (("y",), (), 100),
+        (("z",), (), 100),
+    )
+    level, reason = one(checks.check_beyond, data, graph())
+    assert level == "caution"
+    assert "w is not in the boundary, yet 60 sequences with it carry the label where" in reason
+    assert "predicts 20, and 2 other event types likewise" in reason
+
+
+def test_a_complete_boundary_leaves_nothing(clear: EventDataset) -> None:
+    assert found(checks.check_beyond, clear, graph()) == []
+    assert found(checks.check_together, clear, graph()) == []
+
+
+def test_labels_that_go_together_are_told() -> None:
+    data = sequences((("x",), ("bad", "worse"), 60), (("x",), (), 60), (("y",), (), 60))
+    level, reason = one(checks.check_together, data, graph({"bad": ["x"], "worse": ["x"]}))
+    assert level == "caution"
+    assert "60 sequences carry it together with worse where the boundaries predict 30:" in reason
+
+
+def test_a_record_of_the_label_is_told() -> None:
+    data = sequences((("y", "x", "y"), ("bad",), 400), (("y",), (), 400))
+    level, reason = one(checks.check_echoes, data, graph())
+    assert level == "caution"
+    assert (
+        "x occurs in 400 sequences, 400 of them with the label, which 400 carry: it may be a record" in reason
+    )
+
+
+def test_an_event_type_that_ends_the_sequence_is_told() -> None:
+    level, reason = one(checks.check_echoes, sequences((("y", "x"), ("bad",), 99), *CLEAR[1:]), graph())
+    assert level == "caution"
+    assert "and is the last event of 99 of these: it may have been recorded with the label" in reason
+
+
+def test_a_cause_is_no_record(clear: EventDataset) -> None:
+    assert found(checks.check_echoes, clear, graph()) == []

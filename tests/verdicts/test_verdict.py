@@ -1,0 +1,43 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from eventcargo.errors import ConfigError, DataError
+from eventcargo.verdicts import Verdict, read_verdicts, write_verdicts
+
+
+def test_reasons_of_one_level_keep_their_order() -> None:
+    found = Verdict.of("bad", [("caution", "a"), ("doubt", "b"), ("caution", "c"), ("doubt", "d")])
+    assert (found.level, found.reasons) == ("doubt", ("b", "d", "a", "c"))
+
+
+def test_other_levels_are_refused() -> None:
+    with pytest.raises(ConfigError, match="level='maybe': use trust, caution, doubt"):
+        Verdict("bad", "maybe", ())
+
+
+def test_verdicts_come_back_as_they_were_written(tmp_path: Path) -> None:
+    verdicts = {name: Verdict(name, "caution", ('<script>"', "é")) for name in ("a", "ü")}
+    write_verdicts(tmp_path / "verdicts.json", verdicts)
+    assert read_verdicts(tmp_path / "verdicts.json") == verdicts
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "holds no verdicts"),
+        ("[]", "holds no verdicts"),
+        (json.dumps({"format": "other"}), "its format is 'other'"),
+        (json.dumps({"format": "eventcargo-verdicts", "verdicts": [{"label": "a"}]}), "'reasons'"),
+    ],
+)
+def test_foreign_files_are_refused(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "verdicts.json").write_text(content)
+    with pytest.raises(DataError, match=rf"verdicts\.json.*{message}"):
+        read_verdicts(tmp_path / "verdicts.json")
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none\.json holds no verdicts"):
+        read_verdicts(tmp_path / "none.json")
