@@ -64,11 +64,10 @@ def main() -> None:
     for regime in options.regimes:
         simulated = simulate(regime, seed=SEED)
         model = trained(simulated.data, options.max_time, options.models and options.models / regime)
-        rows += [
-            {"regime": regime, **row} for row in run(model, simulated, options.labels, options.sequences)
-        ]
-    settings = {name: getattr(options, name) for name in ("labels", "sequences", "max_time")}
-    result = {**provenance(SEED), **settings, "draws": DRAWS, "rows": rows}
+        data = simulated.data[: options.among]
+        found = run(model, data, simulated, options.labels, options.sequences)
+        rows += [{"regime": regime, "sequences": options.sequences, **row} for row in found]
+    result = {**provenance(SEED), "max_time": options.max_time, "draws": DRAWS, "rows": rows}
     print(f"written to {save('hiding', result, options.out)}")
 
 

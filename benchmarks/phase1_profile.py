@@ -33,7 +33,7 @@ from record import provenance, save
 
 SEED = 100
 PEAK_SIZE = 2048
-SHAPES: Mapping[str, tuple[int, int]] = {"small": (32, 16), "paper": (2, 16)}
+SHAPES: Mapping[str, tuple[int, int]] = {"small": (32, 16), "paper": (2, 8)}
 """Sequences and particles of each for every shape of a model."""
 
 GROUPS = {

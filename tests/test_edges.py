@@ -31,6 +31,22 @@ def test_a_table_of_other_columns_is_refused() -> None:
         EdgeTable(table().edges.drop("strength"), table().support, table().chances)
 
 
+def test_a_column_of_another_kind_is_refused() -> None:
+    with pytest.raises(DataError, match="position"):
+        EdgeTable(table().edges.cast({"position": pl.Int64}), table().support, table().chances)
+
+
+def test_counts_do_not_depend_on_the_order_of_parts() -> None:
+    parts = [table("s1"), *(named(f"L{number}") for number in range(20))]
+    assert EdgeTable.join(parts).support.equals(EdgeTable.join(parts[::-1]).support)
+
+
+def named(label: str) -> EdgeTable:
+    """The same table for another label."""
+    new = pl.lit(label).alias("label")
+    return EdgeTable(*(part.with_columns(new) for part in (table().edges, table().support, table().chances)))
+
+
 def test_shards_are_read_as_they_were_written(tmp_path: Path) -> None:
     folder = EdgeFolder.create(tmp_path / "edges", {"shards": 2}, resume=False)
     folder.write(1, table("s2", 4))
@@ -71,6 +87,12 @@ def test_a_folder_of_the_same_plan_is_gone_on_with(tmp_path: Path) -> None:
 def test_a_folder_of_another_plan_is_not_gone_on_with(tmp_path: Path) -> None:
     EdgeFolder.create(tmp_path, {"shards": 1, "seed": 3}, resume=False)
     with pytest.raises(ConfigError, match="begun with seed=3, now it is 4"):
+        EdgeFolder.create(tmp_path, {"shards": 1, "seed": 4}, resume=True)
+
+
+def test_a_plan_with_another_setting_is_not_gone_on_with(tmp_path: Path) -> None:
+    EdgeFolder.create(tmp_path, {"shards": 1}, resume=False)
+    with pytest.raises(ConfigError, match="begun with seed=None, now it is 4"):
         EdgeFolder.create(tmp_path, {"shards": 1, "seed": 4}, resume=True)
 
 

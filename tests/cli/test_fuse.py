@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from eventcargo import read_graph
+from eventcargo.cli.source import Source, remember
 from eventcargo.models import Oracle
 from eventcargo.oneshot.extract import extract
 from eventcargo.oneshot.settings import ExtractConfig
@@ -85,16 +86,18 @@ def test_knowledge_is_kept_to(runs: tuple[Path, Path], tmp_path: Path) -> None:
 def test_edges_are_verified_on_a_table_of_events(runs: tuple[Path, Path], tmp_path: Path) -> None:
     run("simulate", "exact", tmp_path / "data", "--sequences", "60", "--seed", "1")
     told = (str(tmp_path / "data" / "events.parquet"), "--labels", str(tmp_path / "data" / "labels.parquet"))
-    run("fuse", runs[0], "--verify", "--events", *told)
+    assert run_json("fuse", runs[0], "--events", *told)["verified"]
     assert read_graph(runs[0] / "graph.parquet").edges["p_value"].drop_nulls().len() > 0
 
 
-def test_verifying_without_data_is_refused(runs: tuple[Path, Path]) -> None:
-    said = run("fuse", runs[0], "--verify", code=1).stderr
-    assert "does not say where its data are" in said
-    assert not (runs[0] / "graph.parquet").exists()
+def test_edges_are_verified_on_the_data_a_run_was_made_from(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    run("simulate", "exact", tmp_path / "data", "--sequences", "60", "--seed", "1")
+    told = [str(tmp_path / "data" / f"{name}.parquet") for name in ("events", "labels")]
+    remember(runs[0], Source(*told))
+    assert run_json("fuse", runs[0])["verified"]
+    assert not run_json("fuse", runs[0], "--no-verify")["verified"]
 
 
-def test_verifying_several_runs_needs_their_data(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    said = run("fuse", *runs, "--out", tmp_path / "both", "--verify", code=1).stderr
-    assert "edges of 2 runs are verified on all their data" in said
+def test_people_are_told_that_nothing_was_verified(runs: tuple[Path, Path]) -> None:
+    assert "Not verified on the data" in run("fuse", runs[0]).stdout
+    assert "Not verified" not in run("fuse", runs[0], "--no-verify").stdout

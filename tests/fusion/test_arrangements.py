@@ -46,6 +46,10 @@ def test_gaps_are_told_in_steps_of_time() -> None:
     assert steps == [[0], [0, 1]]
 
 
+def test_other_events_between_do_not_hide_a_gap() -> None:
+    assert rows(found("axcxcxcxb", members="abc"), "gap", 0, 1) == [[0]]
+
+
 def test_time_since_an_event_ends_with_the_last_of_the_sequence() -> None:
     assert rows(found("abx", "baxxxx"), "since", 0) == [[0], [0, 1]]
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from eventcargo.events import EventDataset
-from eventcargo.fusion.growth import grow
+from eventcargo.fusion.claims import Claim
+from eventcargo.fusion.growth import MOST_GIVEN, grow
 from eventcargo.fusion.questions import Ground, Question
 
 from .drawn import draw
@@ -49,6 +50,15 @@ def test_labels_grow_as_they_would_alone(data: EventDataset) -> None:
     questions = [Question(Ground(data), 0, [], 10.0) for _ in range(10)]
     grow(questions, 5, 0.05)
     assert {frozenset(question.members) for question in questions} == {frozenset([0, 1])}
+
+
+def test_a_member_that_is_not_given_is_not_added_again() -> None:
+    many = "".join(chr(0x4E00 + at) for at in range(MOST_GIVEN))
+    data = draw(lambda events: "a" in events, dict.fromkeys("a" + many, 0.05), 500)
+    members = [data.event_names.index(name) for name in many + "a"]
+    question = Question(Ground(data), 0, [Claim(event, None, None, 1, 5.0) for event in members], 5.0)
+    grow([question], 1, 0.05)
+    assert question.members == members
 
 
 def test_an_added_claim_is_new_and_without_votes(data: EventDataset) -> None:

@@ -5,8 +5,9 @@ from eventcargo.fusion.intervals import jeffreys
 from eventcargo.fusion.selection import TAIL
 from eventcargo.fusion.stability import lower_end_border, share_border, stability
 
-SAMPLES = 4_000
+SAMPLES = 2_000
 CASES = [(3, 5, 12), (8, 40, 100), (30, 31, 400), (60, 400, 1_000), (12, 12, 12), (1, 1, 3), (90, 700, 1_500)]
+CASES += [(15, 95, 100), (75, 1_000, 1_000)]
 """Votes, sequences that had the event type, sequences tested."""
 
 VOTES, MET, TESTED = (np.array(part) for part in zip(*CASES, strict=True))

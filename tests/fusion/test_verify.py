@@ -125,6 +125,12 @@ def test_a_claim_that_is_too_small_must_be_confirmed(conjunctive: EventDataset) 
     assert sorted(found.boundary("bad")) == ["a", "b"]
 
 
+def test_a_boundary_of_a_hundred_is_sifted() -> None:
+    many = "".join(chr(0x4E00 + at) for at in range(98))
+    data = draw(conjunction, CHANCES | dict.fromkeys(many, 0.05), n=1000)
+    assert sorted(verify(claimed("ab" + many), data).boundary("bad")) == ["a", "b"]
+
+
 def test_a_forbidden_edge_is_not_added(conjunctive: EventDataset) -> None:
     known = Knowledge(forbidden={"bad": ["b"]}).resolve(conjunctive.label_names, conjunctive.event_names)
     assert "b" not in verify(claimed("a"), conjunctive, knowledge=known).boundary("bad")

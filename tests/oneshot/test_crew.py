@@ -1,4 +1,6 @@
-from dataclasses import replace
+import os
+from copy import deepcopy
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -28,14 +30,23 @@ def test_as_many_processes_as_asked_for(fitted: Transformer, chain: EventDataset
     assert crew_size(fitted, task_of(chain, ExtractConfig(workers=3))) == 3
 
 
-def test_sums_alone_need_one_process(fitted: Transformer, chain: EventDataset) -> None:
-    task = task_of(chain, ExtractConfig())
-    gate = fitted.gate.clone()
-    fitted.gate.zero_()
-    alone = crew_size(fitted, task)
-    with_prefixes = crew_size(fitted, replace(task, config=ExtractConfig(test="prefix")))
-    fitted.gate.copy_(gate)
-    assert alone == 1 <= with_prefixes
+@pytest.mark.parametrize(("test", "size"), [("total", 1), ("prefix", 3), ("both", 3)])
+def test_sums_alone_need_one_process(
+    fitted: Transformer,
+    chain: EventDataset,
+    monkeypatch: pytest.MonkeyPatch,
+    test: Literal["total", "prefix", "both"],
+    size: int,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    model = deepcopy(fitted)
+    model.gate.zero_()
+    assert crew_size(model, task_of(chain, ExtractConfig(test=test))) == size
+
+
+def test_a_model_elsewhere_than_on_the_cpu_is_used_here(fitted: Transformer, chain: EventDataset) -> None:
+    model = deepcopy(fitted).to("meta")
+    assert crew_size(model, task_of(chain, ExtractConfig(test="prefix", workers=3))) == 1
 
 
 def test_a_model_that_cannot_be_saved_is_used_here(oracle: Oracle, sampled: EventDataset) -> None:
@@ -44,6 +55,12 @@ def test_a_model_that_cannot_be_saved_is_used_here(oracle: Oracle, sampled: Even
 
 def test_memory_limits_the_processes(fitted: Transformer, chain: EventDataset) -> None:
     assert crew_size(fitted, task_of(chain, ExtractConfig(workers=4, max_memory="1500M"))) == 2
+
+
+def test_a_large_model_leaves_memory_for_fewer_processes(fitted: Transformer, chain: EventDataset) -> None:
+    model = deepcopy(fitted)
+    model.register_buffer("ballast", torch.zeros(1).expand(50_000_000))  # 200 MB that take no memory
+    assert crew_size(model, task_of(chain, ExtractConfig(workers=4, max_memory="1500M"))) == 1
 
 
 def test_too_little_memory_is_refused(fitted: Transformer, chain: EventDataset) -> None:

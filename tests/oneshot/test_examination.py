@@ -3,10 +3,12 @@ import polars as pl
 import pytest
 
 from eventcargo import EdgeTable, EventDataset, EventSequence
+from eventcargo.batches import Batches
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer import Transformer
 from eventcargo.oneshot.cuts import StaticCut
 from eventcargo.oneshot.examination import BLOCK, Examiner, examine, sequence_seeds
+from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
 from eventcargo.oneshot.selection import SelectionConfig, select
 from eventcargo.oneshot.total import TotalTest
 
@@ -28,6 +30,22 @@ def test_edges_are_told_by_names_that_the_sequence_holds(table: EdgeTable, sampl
         sequence = sampled[row["sequence"]]
         assert sequence.events[row["position"]] == row["event"]
         assert (row["label"] in sequence.labels) == (row["polarity"] == "present")
+
+
+def test_edges_are_found_with_and_without_the_label(table: EdgeTable) -> None:
+    assert sorted(table.edges["polarity"].unique()) == ["absent", "present"]
+
+
+@pytest.mark.parametrize("name", ["strength", "effect", "spread"])
+def test_edges_tell_what_was_scored(oracle: Oracle, sampled: EventDataset, name: str) -> None:
+    data, cut = sampled[:30], StaticCut(0.05)
+    test, seeds = PrefixTest(PrefixConfig(context=2, particles=4, error=0.0), cut), sequence_seeds(data, 0)
+    batch = Batches(data, oracle.vocabulary, oracle.max_length).take(np.arange(len(data)))
+    scores = test.score(oracle, batch, batch.labels > 0, seeds)
+    told = table_of(oracle, data, [Examiner(test, cut, ("present",))]).edges[name].to_numpy()
+    expected = getattr(scores.take(cut.keep(scores)), name)
+    assert np.abs(expected).max() > 0
+    assert told == pytest.approx(expected, abs=1e-5)
 
 
 def test_edges_stand_in_the_order_of_their_sequences(table: EdgeTable) -> None:

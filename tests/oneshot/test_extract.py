@@ -1,4 +1,5 @@
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,6 +53,24 @@ def test_a_run_stopped_between_shards_ends_with_the_same_bytes(
     assert len(list((tmp_path / "edges").glob("shard-*"))) == 1
     extract(fitted, chain, tmp_path / "edges", CONFIG, resume=True)
     assert bytes_of(tmp_path / "edges") == bytes_of(whole)
+
+
+def test_a_resumed_run_counts_what_was_done_before(
+    fitted: Transformer, chain: EventDataset, whole: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(whole, tmp_path / "edges")
+    shutil.rmtree(tmp_path / "edges" / "shard-00002")
+    told: list[tuple[str, int, int]] = []
+    extract(fitted, chain, tmp_path / "edges", CONFIG, resume=True, progress=lambda *now: told.append(now))
+    assert told == [("testing", 600, 600)]
+
+
+def test_labels_that_the_model_does_not_know_are_refused_first(
+    fitted: Transformer, sampled: EventDataset, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="the data have 6 labels, the model 3"):
+        extract(fitted, sampled, tmp_path / "edges", CONFIG)
+    assert not (tmp_path / "edges").exists()
 
 
 KILLED = """

@@ -6,7 +6,7 @@ from eventcargo.batches import Batches
 from eventcargo.errors import ConfigError
 from eventcargo.models.transformer import Transformer
 from eventcargo.oneshot.examination import sequence_seeds
-from eventcargo.oneshot.selection import Selection, SelectionConfig, select
+from eventcargo.oneshot.selection import Selection, SelectionConfig, _Nearest, select
 from eventcargo.oneshot.total import reach
 
 
@@ -74,6 +74,14 @@ def test_the_nearest_sequences_are_taken(fitted: Transformer, chain: EventDatase
         absent = chain.label_matrix().toarray()[:, label] == 0
         taken = found.absent.toarray()[:, label] > 0
         assert reached[taken, label].min() >= reached[absent & ~taken, label].max()
+
+
+def test_of_very_many_sequences_the_nearest_are_kept_and_of_equal_ones_the_first() -> None:
+    values = np.random.default_rng(0).integers(0, 300, 5_000).astype(float)
+    nearest = _Nearest(10)
+    for rows in np.array_split(np.arange(5_000), 20):
+        nearest.add(rows, values[rows])
+    assert nearest.rows().tolist() == sorted(np.argsort(-values, kind="stable")[:10].tolist())
 
 
 def test_progress_counts_sequences(fitted: Transformer, chain: EventDataset) -> None:

@@ -10,6 +10,12 @@ from .material import HOSTILE
 
 Open = Callable[..., Any]
 
+GO_TO = """name => new Promise(done => {
+  addEventListener('hashchange', () => done(), {once: true});
+  location.hash = 'label=' + encodeURIComponent(name);
+})"""
+"""Opens a label by its address, and ends when the page has followed."""
+
 
 def names(page: Any) -> list[str]:
     return page.locator("#labels tbody th").all_inner_texts()
@@ -85,7 +91,7 @@ def test_a_label_is_found_and_opened_by_keyboard_alone(opened: Open) -> None:
     page = opened()
     for key in ("/", "f", "u", "e", "ArrowDown", "Enter"):
         page.keyboard.press(key)
-    page.wait_for_function("document.querySelector('h1').innerText === 'fuel'")
+    page.locator("h1", has_text="fuel").wait_for()
     assert page.evaluate("document.activeElement.tagName") == "H1"
 
 
@@ -162,8 +168,7 @@ def test_an_address_of_an_unknown_label_is_told(opened: Open) -> None:
 def test_hostile_labels_are_opened_and_shown_as_they_are(opened: Open) -> None:
     page = opened("hostile")
     for name in HOSTILE:
-        page.evaluate("name => { location.hash = 'label=' + encodeURIComponent(name); }", name)
-        page.wait_for_function("name => document.title.startsWith(name)", arg=name)
+        page.evaluate(GO_TO, name)
         heading = page.locator("h1 .name")
         assert name in (heading.get_attribute("title"), heading.text_content())
 
@@ -198,8 +203,9 @@ def test_a_phone_needs_no_scrolling_sideways(opened: Open, content: str, route: 
 
 def test_drawings_follow_the_width_of_the_window(opened: Open) -> None:
     page = opened(route="#label=brake")
+    before = page.locator(".timeline").first.get_attribute("width")
     page.set_viewport_size({"width": 500, "height": 800})
-    page.wait_for_function("document.querySelector('.timeline').getAttribute('width') < 500")
+    page.locator(f".timeline:not([width='{before}'])").first.wait_for()
 
 
 def test_the_page_is_dark_where_that_is_asked_for(opened: Open) -> None:

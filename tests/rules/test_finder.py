@@ -8,6 +8,7 @@ from eventcargo import ConfigError, DataError, EventDataset, EventSequence
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_events, read_graph
 from eventcargo.rules import Rule, RuleConfig, find_rules
+from eventcargo.rules.finder import _learning
 from eventcargo.simulate import Simulated, simulate
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -129,6 +130,28 @@ def test_a_rule_below_a_bar_is_dropped(name: str, counts: tuple[int, int, int]) 
     lower: dict[str, Any] = {name: 0.15}
     assert find_rules(data, graph) == {"x": None}
     assert told(find_rules(data, graph, RuleConfig(**lower))) == {"x": "a"}
+
+
+def test_a_rule_that_held_out_sequences_do_not_confirm_is_dropped() -> None:
+    """The label goes with the event in the sequences learnt from, and not at all elsewhere."""
+    carried = np.arange(400) % 2 == 0
+    learn = _learning(carried, np.random.default_rng(0).random(400), RuleConfig().held_out)
+    occurs = np.where(learn, carried, np.arange(400) // 2 % 2 == 0)
+    sequences = [
+        EventSequence(f"s{i:03}", ("a",) if occurs[i] else ("b",), (0.0,), ("x",) if carried[i] else ())
+        for i in range(400)
+    ]
+    graph = LabelGraph.from_boundaries({"x": ["a"]})
+    assert find_rules(EventDataset.from_sequences(sequences), graph) == {"x": None}
+
+
+def test_a_label_of_what_does_not_occur_has_a_rule() -> None:
+    sequences = [
+        EventSequence(f"s{i:03}", ("a",) if i < 60 else ("b",), (0.0,), () if i < 60 else ("x",))
+        for i in range(120)
+    ]
+    graph = LabelGraph.from_boundaries({"x": ["a"]})
+    assert told(find_rules(EventDataset.from_sequences(sequences), graph)) == {"x": "!a"}
 
 
 def test_presence_alone_can_be_asked_for() -> None:

@@ -67,6 +67,7 @@ HEAD = {"format": "eventcargo-rules", "version": 1}
     [
         ("{", "is not JSON"),
         ("[]", "holds no rules"),
+        (json.dumps({**HEAD, "format": "eventcargo-data"}), "holds no rules"),
         (json.dumps({**HEAD, "version": 7}), "version 7"),
         (json.dumps({**HEAD, "rules": {"brake": {"support": 1}}}), "damaged at 'literals'"),
         (json.dumps({**HEAD, "rules": []}), "damaged"),

@@ -59,6 +59,27 @@ def test_no_sequence_is_told_by_itself() -> None:
     assert told(data, ["x"]).chances[0] == pytest.approx(0.5, abs=0.05)
 
 
+def test_a_handful_of_sequences_is_no_rule() -> None:
+    """Four sequences with x carry the label: too few for a leaf of their own."""
+    data = sequences((("x",), ("bad",), 4), (("y",), ("bad",), 98), (("z",), (), 102))
+    assert told(data, ["x"]).chances[0] == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_leaf_leans_towards_the_base_rate() -> None:
+    data = sequences((("x",), ("bad",), 10), (("x",), (), 990))
+    assert told(data, []).chances == pytest.approx(0.01, abs=1e-6)
+
+
+def test_arrangements_that_tell_nothing_are_not_used() -> None:
+    simulated = simulate("confounded", sequences=1000, labels=1, seed=100)
+    chances = told(simulated.data, simulated.truth.boundary("L000")).chances
+    assert len(np.unique(chances)) <= 2 * FOLDS
+
+
+def test_a_label_that_all_carry_has_nothing_to_explain() -> None:
+    assert told(sequences((("x",), ("bad",), 50)), ["x"]).explained == 0.0
+
+
 def test_every_fold_has_its_part_of_the_label() -> None:
     carries = np.arange(100) < 10
     folds = _folds(carries, np.random.default_rng(0))

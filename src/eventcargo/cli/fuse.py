@@ -61,26 +61,25 @@ def run(
     for name in ("graph.parquet", "graph.json"):
         write_graph(graph, home / name)
     if as_json:
-        print_json(_content(home, graph, config))
+        print_json({**_content(home, graph, config), "verified": data is not None})
         return
     _print_graph(graph)
     filled = sum(bool(events) for events in graph.boundaries.values())
     seconds = clock.perf_counter() - began
-    print_lines(
-        [
-            f"{len(graph):,} edges into {filled:,} of {len(graph.support):,} labels, by the rule "
-            f"{config.rule}, in {seconds:,.1f} s; in {home / 'graph.parquet'} and graph.json."
-        ]
-    )
+    lines = [
+        f"{len(graph):,} edges into {filled:,} of {len(graph.support):,} labels, by the rule "
+        f"{config.rule}, in {seconds:,.1f} s; in {home / 'graph.parquet'} and graph.json."
+    ]
+    if config.verify and data is None:
+        lines.append("Not verified on the data, because it is not known where they are; name --events.")
+    print_lines(lines)
 
 
-def _data(runs: list[Path], source: Source | None) -> EventDataset:
-    """The data to verify edges on."""
+def _data(runs: list[Path], source: Source | None) -> EventDataset | None:
+    """The data to verify edges on; None where it is not known which they are."""
     if source is not None:
         return source.read()
-    if len(runs) > 1:
-        raise ConfigError(f"the edges of {len(runs)} runs are verified on all their data; name --events")
-    return recall(runs[0])
+    return recall(runs[0]) if len(runs) == 1 and (runs[0] / "data.json").exists() else None
 
 
 def _content(home: Path, graph: LabelGraph, config: FuseConfig) -> dict[str, object]:

@@ -59,6 +59,6 @@ def read_quality(folder: Path) -> dict[str, Any] | None:
 
 
 def _about(record: Record) -> dict[str, str]:
-    seconds = ", ".join(f"{name} {value:,.0f} s" for name, value in record.seconds.items())
+    """What was asked for and how long it took, without what is empty."""
     shown = {name: str(value) for name, value in record.settings.items() if value not in ("", None, 0)}
-    return {**shown, "time": seconds}
+    return {**shown, "time": ", ".join(f"{name} {value:,.0f} s" for name, value in record.seconds.items())}

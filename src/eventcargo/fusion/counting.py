@@ -59,7 +59,8 @@ class Keys:
     def of(self, rows: pl.DataFrame) -> pl.Series:
         """The number of each row."""
         labels, events = self.labels.number(rows["label"]), self.events.number(rows["event"])
-        return (((_kinds(rows) * 2**NAME_BITS + labels) * 2**NAME_BITS) + events).alias("key")
+        kinds = kind_numbers(rows).cast(pl.UInt64)
+        return (((kinds * 2**NAME_BITS + labels) * 2**NAME_BITS) + events).alias("key")
 
     def named(self, sums: pl.DataFrame) -> dict[tuple[str, str], pl.DataFrame]:
         """Tables with names for numbers, sorted, by test and polarity."""
@@ -79,16 +80,17 @@ class Keys:
         return found
 
 
-def _kinds(rows: pl.DataFrame) -> pl.Series:
-    """The number of each row's test and polarity."""
-    known = pl.DataFrame(KINDS, schema=["test", "polarity"], orient="row")
-    odd = rows.select("test", "polarity").unique().join(known, on=["test", "polarity"], how="anti")
+def kind_numbers(rows: pl.DataFrame) -> pl.Series:
+    """The place of each row's test and polarity in `KINDS`."""
+    found = pl.zeros(len(rows), dtype=pl.UInt8, eager=True)
     for name, allowed in (("test", TESTS), ("polarity", POLARITIES)):
-        strange = [value for value in odd[name] if value not in allowed]
-        if strange:
-            raise ConfigError(f"{name}={strange[0]!r}: use {' or '.join(allowed)}")
-    number = (pl.col("test") == TESTS[1]) * 2 + (pl.col("polarity") == POLARITIES[1]).cast(pl.UInt8)
-    return rows.select(number.cast(pl.UInt64)).to_series()
+        first, second = (rows[name] == value for value in allowed)
+        known = (first | second).fill_null(False)
+        if not known.all():
+            strange = rows[name].filter(~known)[0]
+            raise ConfigError(f"{name}={strange!r}: use {' or '.join(allowed)}")
+        found = found * 2 + second.cast(pl.UInt8)
+    return found
 
 
 class Sums:
@@ -114,7 +116,7 @@ class Sums:
         """Add rows of these keys."""
         self._check(rows)
         part = rows.select(pl.col(self._columns).cast(pl.Int64)).insert_column(0, keys)
-        self._waiting.append(part.group_by("key").sum())
+        self._waiting.append(part)
         if sum(map(len, self._waiting)) > max(WAITING, len(self._summed)):
             self.table()
 
@@ -136,13 +138,16 @@ class Sums:
         return self._summed
 
 
-def ballots(table: EdgeTable, keys: pl.Series) -> pl.Series:
-    """Rows that vote: in a sequence the strongest occurrence of an edge, of equal ones the first."""
+def ballots(table: EdgeTable, keys: pl.Series) -> pl.Series | None:
+    """Rows that vote, None for all of them: of an edge's occurrences in a sequence the strongest.
+
+    Of equally strong ones the first votes.
+    """
     edges, sequences = table.edges, Numbering().number(table.edges["sequence"])
     places = pl.DataFrame({"key": keys, "sequence": sequences})
     repeated, rows = places.is_duplicated(), pl.int_range(len(edges), dtype=pl.UInt32, eager=True)
     if not repeated.any():
-        return rows
+        return None
     again = places.with_columns(edges["strength"], edges["position"], row=rows).filter(repeated)
     again = again.sort("strength", "position", descending=[True, False])
     strongest = again.unique(["key", "sequence"], keep="first", maintain_order=True)["row"]

@@ -14,6 +14,9 @@ from eventcargo.fusion.strata import Dependence, risk_difference
 BLOCK_LABELS = 8
 """Labels that take a step together, from one sparse product."""
 
+MOST_GIVEN = 40
+"""Members, the strongest first, that a step is conditioned on; more leave a single sequence in a stratum."""
+
 LOOKED_AT = 5
 """Event types of a step that are tested again with the exact moments."""
 
@@ -40,7 +43,7 @@ def _blocks(
     """One step of all; gives back those that grew."""
     for at in range(0, len(growing), BLOCK_LABELS):
         block = growing[at : at + BLOCK_LABELS]
-        asked = [(Target(question.carriers), question.members) for question in block]
+        asked = [(Target(question.carriers), question.members[:MOST_GIVEN]) for question in block]
         for question, screen in zip(block, block[0].ground.test.many(asked), strict=True):
             barred = None if allowed is None else ~allowed[question.label]
             claim = _missing(question, screen, level, barred)
@@ -66,7 +69,7 @@ def _tested(question: Question, event: int, level: float) -> Claim | None:
     """A claim on an event type that is not a member; None where the test does not bear it out."""
     n_members = len(question.members)
     patterns = question.patterns([question.ground.test.counts.rows(event)])
-    tables = patterns.tables(n_members, range(n_members))
+    tables = patterns.tables(n_members, range(min(n_members, MOST_GIVEN)))
     test = Dependence.of(tables)
     if test.p_value is None or test.p_value > level or test.gain < question.least:
         return None

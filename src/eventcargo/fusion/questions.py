@@ -27,6 +27,9 @@ CORE_ALPHA = 1e-3
 MOST_CHOSEN = 8
 """Arrangements chosen for a label, at most."""
 
+MOST_ARRANGED = 30
+"""Members, the strongest first, whose arrangements are looked at; pairs of more would be too many."""
+
 FEW = 5
 """An arrangement that holds, or fails, in fewer sequences is not looked at."""
 
@@ -83,7 +86,7 @@ class Question:
         if not doubtful:
             return
         most = len(self.ground.data) - FEW
-        found = self.ground.occurrences.arrangements(self.members, FEW)
+        found = self.ground.occurrences.arrangements(self.members[:MOST_ARRANGED], FEW)
         arranged = _Arranged(self, [one for one in found if len(one.rows) <= most], alpha)
         for place in doubtful:
             arranged.ask(place)

@@ -33,7 +33,7 @@ class FuseConfig:
     """fpr: share of the false edges that is let through"""
     penalty: float = 0.1
     """caig: an edge costs penalty * log(sequences / support + 1) nats; the paper gives no value"""
-    verify: bool = False
+    verify: bool = True
     """test every edge on the data themselves, where these are given: drop what they refute, add what is
     missing"""
 

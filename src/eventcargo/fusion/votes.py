@@ -15,6 +15,7 @@ from eventcargo.edges import EdgeTable, summed
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.fusion.counting import (
     GRAINS,
+    KINDS,
     POLARITIES,
     SUMS,
     TESTS,
@@ -23,6 +24,7 @@ from eventcargo.fusion.counting import (
     ballots,
     check_numbers,
     counted,
+    kind_numbers,
 )
 
 Kind = tuple[str, str]
@@ -151,8 +153,8 @@ class Count:
             self._tested.setdefault((kind[0], kind[1]), []).append(part)
         self._chances.add(self._keys.of(table.chances), table.chances.select(chances="sequences"))
         keys = self._keys.of(table.edges)
-        which = ballots(table, keys)
-        self._counts.add(keys[which], counted(table.edges[which]))
+        which, rows = ballots(table, keys), counted(table.edges)
+        self._counts.add(*((keys, rows) if which is None else (keys[which], rows[which])))
 
     def add_votes(self, votes: Votes) -> None:
         """Add votes that were counted before."""
@@ -182,14 +184,13 @@ def _none(test: str, polarity: str) -> Votes:
 
 def _check_tested(table: EdgeTable) -> None:
     """Refuse edges of a test and polarity in which nothing was tested: they would go uncounted."""
-    kinds = ["test", "polarity"]
-    found = table.edges.group_by(kinds).len().sort(kinds)
-    odd = found.join(table.support, on=kinds, how="anti")
-    if len(odd):
-        test, polarity, count = odd.row(0)
+    found, tested = kind_numbers(table.edges), kind_numbers(table.support)
+    odd = sorted(set(found.unique()) - set(tested.unique()))
+    if odd:
+        test, polarity = KINDS[odd[0]]
         raise DataError(
-            f"{count:,} edges are by {test} where the label is {polarity}, where no label was tested; "
-            "give the whole edge table"
+            f"{(found == odd[0]).sum():,} edges are by {test} where the label is {polarity}, where no label "
+            "was tested; give the whole edge table"
         )
 
 
