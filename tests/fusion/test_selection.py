@@ -89,6 +89,12 @@ def test_the_frequency_is_that_of_the_surer_polarity() -> None:
     assert dict(kept.select("event", "frequency").iter_rows()) == {"x": 0.9, "z": 0.6}
 
 
+def test_of_two_sure_polarities_the_surer_one_is_told() -> None:
+    present, absent = votes({("bad", "x"): 9}, {"bad": 10}), votes({("bad", "x"): 25}, {"bad": 50}, "absent")
+    kept = by_confidence(rows(EdgeTable.join([present, absent])), 0.04, 0.1)
+    assert kept["frequency"].to_list() == [0.9]
+
+
 def test_effect_and_votes_are_of_both_polarities() -> None:
     kept = by_confidence(both(), 0.04, 0.1).filter(event="x")
     assert kept["effect"][0] == pytest.approx((9 * 0.5 - 0.25) / 10)

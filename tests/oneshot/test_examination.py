@@ -57,6 +57,11 @@ def test_support_counts_the_sequences_that_were_tested(table: EdgeTable, sampled
     assert present["sequences"].to_list() == sampled.support.tolist()
 
 
+def test_a_label_that_was_not_tested_is_not_among_the_supports(oracle: Oracle, sampled: EventDataset) -> None:
+    table = table_of(oracle, sampled[:1], [Examiner(TotalTest(), StaticCut(0.2), ("present",))])
+    assert table.support["label"].to_list() == sorted(next(iter(sampled)).labels)
+
+
 def test_chances_count_the_tested_sequences_that_hold_the_event(
     table: EdgeTable, sampled: EventDataset
 ) -> None:

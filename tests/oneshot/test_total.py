@@ -11,8 +11,9 @@ from eventcargo.models.counts import Counts
 from eventcargo.models.density import DensityModel, walk
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer import Transformer
+from eventcargo.oneshot.information import bernoulli_kl
 from eventcargo.oneshot.scores import Scores
-from eventcargo.oneshot.total import TotalTest, Types, explicit_labels, hidden, reach
+from eventcargo.oneshot.total import TotalTest, Types, end_logits, explicit_labels, hidden, reach
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import UNK
 
@@ -98,6 +99,20 @@ def test_a_label_that_is_never_expected_is_moved_by_nothing_above_its_cap(
     scores = TotalTest().score(model, batch, np.arange(3) == np.zeros((len(batch.ids), 1)))
     assert len(scores)
     assert scores.strength.max() < 1e-6
+
+
+def test_strength_is_the_divergence_of_the_whole_from_what_is_left(
+    fitted: Transformer, chain: EventDataset
+) -> None:
+    batch, label = batch_of(fitted, chain, 3), np.array([0])
+    types = Types.of(batch)
+    whole, left = end_logits(fitted, batch, label), end_logits(fitted, hidden(batch, types), label)
+    expected = bernoulli_kl(torch.from_numpy(whole[types.rows]), torch.from_numpy(left)).numpy()[:, 0]
+    found = by_pair(TotalTest().score(fitted, batch, all_wanted(fitted, batch)), batch)
+    pairs = zip(types.rows.tolist(), types.ids.tolist(), strict=True)
+    assert [found.get((row, 0, kind), (0.0, 0.0))[0] for row, kind in pairs] == pytest.approx(
+        expected, abs=1e-4
+    )
 
 
 def test_labels_that_need_the_transformer_get_it(fitted: Transformer, chain: EventDataset) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from eventcargo import EventDataset, LabelGraph
 from eventcargo.simulate import Simulated, simulate
-from eventcargo.verdicts import judge
+from eventcargo.verdicts import checks, judge
 
 from .conftest import graph, sequences
 
@@ -72,3 +72,13 @@ def test_the_same_seed_gives_the_same_verdicts(confounded: Simulated) -> None:
 def test_data_without_sequences_give_no_trust() -> None:
     data = sequences((("x",), ("bad",), 1)).select([])
     assert judge(data, graph())["bad"].level == "doubt"
+
+
+def test_the_seed_decides_how_sequences_are_divided() -> None:
+    data = sequences((("x",), ("bad",), 20), (("x",), (), 13), (("y",), (), 17))
+    assert len({judge(data, graph(), seed=seed)["bad"].reasons for seed in range(6)}) > 1
+
+
+def test_every_check_is_made() -> None:
+    made = {check.__name__ for check in checks.CHECKS}
+    assert made == {name for name in vars(checks) if name.startswith("check_")}

@@ -24,7 +24,7 @@ KINDS = [(test, polarity) for test in TESTS for polarity in POLARITIES]
 NAME_BITS = 28
 """Bits of the number of a label, and of that of an event type, in the number of both."""
 
-WAITING = 2_000_000
+WAITING = 4_000_000
 """Rows that may wait before they are summed; more where the sums so far have more."""
 
 
