@@ -30,7 +30,7 @@ def test_what_is_asked_for_goes_before_the_preset() -> None:
 
 
 def test_training_has_a_share_of_the_time() -> None:
-    assert DiscoverConfig(max_time="10m").train.time_limit == pytest.approx(360)
+    assert DiscoverConfig(max_time="10m").train.time_limit == pytest.approx(420)
 
 
 @pytest.mark.parametrize(

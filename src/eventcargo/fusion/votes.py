@@ -75,7 +75,9 @@ class Votes:
                 found = ", ".join(getattr(self, name).columns)
                 raise DataError(f"the votes have other {name} than they should: the columns {found}")
         _check(self.table, "votes", "chances")
-        _check(self.chances.join(self.tested, on="label", how="left"), "chances", "support")
+        most = self.chances.group_by("label").agg(pl.col("chances").max())
+        if len(most.join(self.tested, on="label", how="left").filter(_more("chances", "support"))):
+            _check(self.chances.join(self.tested, on="label", how="left"), "chances", "support")
 
     @classmethod
     def of(cls, table: EdgeTable, test: str = "total", polarity: str = "present") -> "Votes":
@@ -200,8 +202,12 @@ def _check_kind(test: str, polarity: str) -> None:
             raise ConfigError(f"{name}={value!r}: use {' or '.join(allowed)}")
 
 
+def _more(part: str, whole: str) -> pl.Expr:
+    return pl.col(part) > pl.col(whole).fill_null(0)
+
+
 def _check(table: pl.DataFrame, part: str, whole: str) -> None:
-    odd = table.filter(pl.col(part) > pl.col(whole).fill_null(0)).sort("label", "event")
+    odd = table.filter(_more(part, whole)).sort("label", "event")
     if len(odd):
         row = odd.row(0, named=True)
         raise DataError(
