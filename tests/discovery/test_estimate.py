@@ -25,4 +25,4 @@ def test_more_sequences_take_longer_and_more_memory() -> None:
 def test_the_paper_s_test_is_known_to_be_slow() -> None:
     data = simulate("chain", sequences=50).data
     ours, paper = (estimate(data, DiscoverConfig(preset=name, size="tiny")) for name in ("default", "paper"))
-    assert paper.steps[1].seconds > 10 * ours.steps[1].seconds
+    assert paper.steps[1].seconds > 1.2 * ours.steps[1].seconds

@@ -5,6 +5,7 @@ from eventcargo.events import EventDataset
 from eventcargo.fusion.claims import Claim
 from eventcargo.fusion.growth import MOST_GIVEN, grow
 from eventcargo.fusion.questions import Ground, Question
+from eventcargo.sequences import EventSequence
 
 from .drawn import draw
 
@@ -40,6 +41,29 @@ def test_from_mere_noise_a_boundary_grows_as_rarely_as_alpha_says() -> None:
         draw(lambda _: False, dict.fromkeys("abcdef", 0.4), 200, noise=0.5, seed=at) for at in range(40)
     )
     assert sum(bool(grown(noise, least=0.01)) for noise in noises) <= 6  # 2 are expected
+
+
+@pytest.mark.parametrize(("together", "found"), [(110, ""), (300, "x")])
+def test_strata_of_few_sequences_are_judged_by_what_chance_does_in_them(together: int, found: str) -> None:
+    assert _grown_given_bits(together) == found  # chance gives 102; chi-square would take 110 for certain
+
+
+def _grown_given_bits(together: int) -> str:
+    """What grows on 512 strata of five: one has `x`, one the label, the same one in `together` of the strata."""
+    sequences = []
+    for stratum in range(512):
+        bits = [f"bit{bit}" for bit in range(9) if stratum >> bit & 1]
+        for at in range(5):
+            events = [*bits, "x"] if at == 0 else [*bits, "z"]
+            carries = at == (0 if stratum < together else 1)
+            times = tuple(map(float, range(len(events))))
+            name = f"{stratum}-{at}"
+            sequences.append(EventSequence(name, tuple(events), times, ("bad",) if carries else ()))
+    data = EventDataset.from_sequences(sequences)
+    members = [number for number, name in enumerate(data.event_names) if name.startswith("bit")]
+    question = Question(Ground(data), 0, [Claim(event, None, None, 1, 1.0) for event in members], 1.0)
+    grow([question], 1, 0.05)
+    return "".join(data.event_names[claim.event] for claim in question.claims[9:])
 
 
 def test_what_is_not_allowed_is_not_added(data: EventDataset) -> None:

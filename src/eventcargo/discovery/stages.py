@@ -87,6 +87,7 @@ class Discovery:
             return None
         self._name, self._before = name, self.record.seconds.get(name, 0.0)
         self._began = self._noted = time.monotonic()
+        self._first: int | None = None
         result = work()
         self.record.finish(name, self._before + time.monotonic() - self._began)
         self._tell(name, 1.0, "done")
@@ -123,10 +124,16 @@ class Discovery:
             knowledge=self._knowledge,
             resume=True,
             progress=lambda what, done, total: self._say(
-                done / total, f"{done:,} of {total:,} sequences", what
+                done / total, f"{done:,} of {total:,} sequences{self._rate(done)}", what
             ),
             seconds=max(TESTING * self.config.seconds - self.record.used, 0.0),
         )
+
+    def _rate(self, done: int) -> str:
+        """How many a second since this stage was begun, or gone on with."""
+        elapsed = time.monotonic() - self._began
+        self._first = done if self._first is None else self._first
+        return f", {(done - self._first) / elapsed:,.0f}/s" if done > self._first and elapsed > 0 else ""
 
     def _fuse(self) -> LabelGraph:
         graph = fuse_run(self.folder, self.config.fuse, data=self.data, knowledge=self._knowledge)

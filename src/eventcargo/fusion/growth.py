@@ -18,7 +18,7 @@ MOST_GIVEN = 40
 """Members, the strongest first, that a step is conditioned on; more leave a single sequence in a stratum."""
 
 LOOKED_AT = 5
-"""Event types of a step that are tested again with the exact moments."""
+"""Event types of a step, the strongest first, that are tested with the exact moments."""
 
 
 def grow(
@@ -55,12 +55,13 @@ def _blocks(
 def _missing(
     question: Question, screen: Screen, level: float, barred: NDArray[np.bool_] | None
 ) -> Claim | None:
-    excess = np.where(screen.holds(level), screen.g2 - screen.dof, -1.0)
+    """The strongest claim of the event types that the screen puts first; it only ranks, the test decides."""
+    excess = screen.g2 - screen.dof
     excess[question.members] = -1.0
     if barred is not None:
         excess[barred] = -1.0
     order = np.argsort(-excess, kind="stable")[:LOOKED_AT]
-    found = [_tested(question, int(event), level) for event in order if excess[event] >= 2 * question.least]
+    found = [_tested(question, int(event), level) for event in order if excess[event] > 0]
     known = [claim for claim in found if claim is not None]
     return max(known, key=lambda claim: claim.gain) if known else None
 
