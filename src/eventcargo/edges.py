@@ -6,7 +6,6 @@ how many of all sequences carry the label. All counts add up over parts. On disk
 shards; each appears whole or not at all.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from eventcargo.atomic import atomic_file, atomic_folder
+from eventcargo.atomic import atomic_folder
+from eventcargo.documents import read_document, write_document
 from eventcargo.errors import ConfigError, DataError
 
 FORMAT, FORMAT_VERSION = "eventcargo-edges", 2
@@ -118,30 +118,16 @@ class EdgeFolder:
             before = cls.open(folder)
             before._check(plan)
             return before
-        with atomic_file(path) as target:
-            content = {"format": FORMAT, "version": FORMAT_VERSION, **plan}
-            target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+        write_document(path, FORMAT, FORMAT_VERSION, plan)
         return cls(folder, plan)
 
     @classmethod
     def open(cls, folder: Path) -> "EdgeFolder":
         """A folder that was created before."""
         path = folder / "plan.json"
-        try:
-            content = json.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
-            raise DataError(f"{folder} holds no edges: it has no plan.json; run extract first") from None
-        except ValueError as error:
-            raise DataError(f"{path} is not JSON: {error}") from None
-        if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
-            raise DataError(f"{path} was not written by eventcargo")
-        version = content.pop("version", None)
-        if version != FORMAT_VERSION:
-            raise DataError(
-                f"{path} has format version {version} of another release, this one reads {FORMAT_VERSION}; "
-                "extract the edges again"
-            )
-        return cls(folder, content)
+        if not path.exists():
+            raise DataError(f"{folder} holds no edges: it has no plan.json; run extract first")
+        return cls(folder, read_document(path, FORMAT, FORMAT_VERSION, "extract the edges again"))
 
     def _check(self, plan: Mapping[str, Any]) -> None:
         for name in sorted(set(plan) | set(self.plan)):

@@ -42,7 +42,7 @@ def test_the_graph_is_written_and_told(runs: tuple[Path, Path]) -> None:
 
 def test_people_get_a_table_of_boundaries(runs: tuple[Path, Path]) -> None:
     printed = run("fuse", runs[0]).stdout
-    assert "Boundaries" in printed
+    assert "Causes of 6 of 6 labels" in printed
     assert "+E00000" in printed
     assert "of 6 labels, by the rule confident" in printed
 

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,11 @@ def test_a_round_adds_one_event_type(data: EventDataset) -> None:
     assert (len(grown(data, rounds=0)), len(grown(data, rounds=1))) == (0, 1)
 
 
+def test_the_strongest_event_type_is_added_first() -> None:
+    data = draw(lambda events: "f" in events or {"a", "b"} <= set(events), dict.fromkeys("abcdef", 0.4))
+    assert grown(data, rounds=1) == "f"
+
+
 def test_what_gains_too_little_is_not_added(data: EventDataset) -> None:
     assert grown(data, least=1e6) == ""
 
@@ -45,25 +52,35 @@ def test_from_mere_noise_a_boundary_grows_as_rarely_as_alpha_says() -> None:
 
 @pytest.mark.parametrize(("together", "found"), [(110, ""), (300, "x")])
 def test_strata_of_few_sequences_are_judged_by_what_chance_does_in_them(together: int, found: str) -> None:
-    assert _grown_given_bits(together) == found  # chance gives 102; chi-square would take 110 for certain
+    assert grown_in_strata(together) == found  # chance gives 102; chi-square would take 110 for certain
 
 
-def _grown_given_bits(together: int) -> str:
-    """What grows on 512 strata of five: one has `x`, one the label, the same one in `together` of the strata."""
+def test_what_only_looks_strongest_does_not_hide_what_is() -> None:
+    assert grown_in_strata(110, sure=50) == "y"
+
+
+def test_pairs_that_can_only_differ_say_nothing() -> None:
+    assert grown_in_strata(512, size=2) == ""
+
+
+def grown_in_strata(together: int, size: int = 5, sure: int = 0) -> str:
+    """What a round adds to nine members that make 512 strata of some sequences, one of them with the label.
+
+    One sequence of each stratum has `x`; in `together` strata it is the one with the label. In the last
+    `sure` strata the one with the label has `y`.
+    """
     sequences = []
-    for stratum in range(512):
-        bits = [f"bit{bit}" for bit in range(9) if stratum >> bit & 1]
-        for at in range(5):
-            events = [*bits, "x"] if at == 0 else [*bits, "z"]
-            carries = at == (0 if stratum < together else 1)
-            times = tuple(map(float, range(len(events))))
-            name = f"{stratum}-{at}"
-            sequences.append(EventSequence(name, tuple(events), times, ("bad",) if carries else ()))
+    for stratum, at in itertools.product(range(512), range(size)):
+        carries = at == (0 if stratum < together else 1)
+        events = [f"bit{bit}" for bit in range(9) if stratum >> bit & 1] + ["z" if at else "x"]
+        events += ["y"] * (carries and stratum >= 512 - sure)
+        times = tuple(map(float, range(len(events))))
+        sequences.append(EventSequence(f"{stratum}-{at}", tuple(events), times, ("bad",) * carries))
     data = EventDataset.from_sequences(sequences)
     members = [number for number, name in enumerate(data.event_names) if name.startswith("bit")]
     question = Question(Ground(data), 0, [Claim(event, None, None, 1, 1.0) for event in members], 1.0)
     grow([question], 1, 0.05)
-    return "".join(data.event_names[claim.event] for claim in question.claims[9:])
+    return "".join(data.event_names[claim.event] for claim in question.claims[len(members) :])
 
 
 def test_what_is_not_allowed_is_not_added(data: EventDataset) -> None:
@@ -90,6 +107,14 @@ def test_an_added_claim_is_new_and_without_votes(data: EventDataset) -> None:
     grow([question], 1, 0.05)
     (claim,) = question.claims
     assert (claim.is_new, claim.worth, claim.sign) == (True, None, 1)
+
+
+def test_an_added_inhibitor_has_its_sign() -> None:
+    question = Question(
+        Ground(draw(lambda events: "a" not in events, dict.fromkeys("abc", 0.4))), 0, [], 10.0
+    )
+    grow([question], 1, 0.05)
+    assert [claim.sign for claim in question.claims] == [-1]
 
 
 def test_no_questions_grow_nothing() -> None:

@@ -162,7 +162,10 @@ def test_a_file_of_other_columns_is_refused_by_name(tmp_path: Path) -> None:
         ("{", "is not JSON"),
         ("[]", "not written by eventcargo"),
         (json.dumps({"format": "eventcargo-edges", "version": 1}), "not written by eventcargo"),
-        (json.dumps({"format": "eventcargo-votes", "version": 9}), "format version 9, this release reads 1"),
+        (
+            json.dumps({"format": "eventcargo-votes", "version": 9}),
+            "version 9 of another release, this one reads 1",
+        ),
         (json.dumps({"format": "eventcargo-votes", "version": 1}), "no entry 'kinds'"),
     ],
 )

@@ -66,8 +66,8 @@ HEAD = {"format": "eventcargo-rules", "version": 1}
     ("text", "said"),
     [
         ("{", "is not JSON"),
-        ("[]", "holds no rules"),
-        (json.dumps({**HEAD, "format": "eventcargo-data"}), "holds no rules"),
+        ("[]", "not written by eventcargo"),
+        (json.dumps({**HEAD, "format": "eventcargo-data"}), "not written by eventcargo"),
         (json.dumps({**HEAD, "version": 7}), "version 7"),
         (json.dumps({**HEAD, "rules": {"brake": {"support": 1}}}), "damaged at 'literals'"),
         (json.dumps({**HEAD, "rules": []}), "damaged"),

@@ -26,10 +26,13 @@ def test_verdicts_come_back_as_they_were_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "holds no verdicts"),
-        ("[]", "holds no verdicts"),
-        (json.dumps({"format": "other"}), "its format is 'other'"),
-        (json.dumps({"format": "eventcargo-verdicts", "verdicts": [{"label": "a"}]}), "'reasons'"),
+        ("{", "is not JSON"),
+        ("[]", "not written by eventcargo"),
+        (json.dumps({"format": "other"}), "not written by eventcargo"),
+        (
+            json.dumps({"format": "eventcargo-verdicts", "version": 1, "verdicts": [{"label": "a"}]}),
+            "'reasons'",
+        ),
     ],
 )
 def test_foreign_files_are_refused(tmp_path: Path, content: str, message: str) -> None:

@@ -4,12 +4,12 @@ import time as clock
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 import typer
 
+from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
-from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.cli.source import Source, recall
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
@@ -20,9 +20,6 @@ from eventcargo.io import write_graph
 from eventcargo.knowledge import Knowledge
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-
-SHOWN_LABELS, SHOWN_CAUSES = 20, 8
-SIGNS = {1: "+", -1: "-"}
 
 
 @app.command("fuse")
@@ -63,7 +60,7 @@ def run(
     if as_json:
         print_json({**_content(home, graph, config), "verified": data is not None})
         return
-    _print_graph(graph)
+    print_boundaries(graph)
     filled = sum(bool(events) for events in graph.boundaries.values())
     seconds = clock.perf_counter() - began
     lines = [
@@ -90,20 +87,3 @@ def _content(home: Path, graph: LabelGraph, config: FuseConfig) -> dict[str, obj
         "labels": len(graph.support),
         "boundaries": graph.boundaries,
     }
-
-
-def _print_graph(graph: LabelGraph) -> None:
-    """The boundaries of the best supported labels."""
-    by_support = sorted(graph.support, key=lambda label: (-(graph.support[label] or 0), label))
-    rows = [[label, graph.support[label], _causes(graph, label)] for label in by_support[:SHOWN_LABELS]]
-    print_table("Boundaries", ["label", "support", "causes (+ promotes, - inhibits), frequency"], rows)
-
-
-def _causes(graph: LabelGraph, label: str) -> str:
-    edges = graph.edges.filter(pl.col("label") == label)
-    told = [
-        f"{SIGNS.get(sign, '')}{event} {frequency:.2f}"
-        for event, sign, frequency in edges.select("event", "sign", "frequency").iter_rows()
-    ]
-    more = len(told) - SHOWN_CAUSES
-    return ", ".join(told[:SHOWN_CAUSES]) + (f" and {more:,} more" if more > 0 else "")

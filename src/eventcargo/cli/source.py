@@ -1,11 +1,10 @@
 """Source: where the data of a run came from, kept in RUN/data.json so that later commands find them."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from eventcargo.atomic import atomic_file
 from eventcargo.cli.data import read
+from eventcargo.documents import read_document, write_document
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 
@@ -37,24 +36,15 @@ def remember(run: Path, source: Source) -> None:
     for name in ("events", "labels"):
         if named[name] is not None:
             named[name] = str(Path(named[name]).absolute())
-    with atomic_file(run / "data.json") as target:
-        content = {"format": FORMAT, "version": FORMAT_VERSION, **named}
-        target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+    write_document(run / "data.json", FORMAT, FORMAT_VERSION, named)
 
 
 def source_of(run: Path) -> Source:
     """Where the data of a run came from."""
     path = run / "data.json"
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{run} does not say where its data are; name the table of events") from None
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}; name the table of events") from None
-    if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
-        raise DataError(f"{path} was not written by eventcargo; name the table of events")
-    if content.pop("version", None) != FORMAT_VERSION:
-        raise DataError(f"{path} is of another release; this one reads version {FORMAT_VERSION}")
+    if not path.exists():
+        raise DataError(f"{run} does not say where its data are; name the table of events")
+    content = read_document(path, FORMAT, FORMAT_VERSION, "name the table of events")
     try:
         return Source(**{**content, "values": tuple(content.get("values", ()))})
     except TypeError:

@@ -1,12 +1,11 @@
 """Record: what a run was asked for, and how long each of its stages took; RUN/run.json."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eventcargo.atomic import atomic_file
+from eventcargo.documents import read_document, write_document
 from eventcargo.errors import ConfigError, DataError
 
 FORMAT, FORMAT_VERSION = "eventcargo-run", 1
@@ -44,16 +43,9 @@ class Record:
     def read(cls, folder: Path) -> "Record":
         """The record of a run."""
         path = folder / "run.json"
-        try:
-            content = json.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
-            raise DataError(f"{folder} holds no run: it has no run.json; run discover first") from None
-        except ValueError as error:
-            raise DataError(f"{path} is not JSON: {error}") from None
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise DataError(f"{path} was not written by eventcargo")
-        if content.get("version") != FORMAT_VERSION:
-            raise DataError(f"{path} is of another release; this one reads version {FORMAT_VERSION}")
+        if not path.exists():
+            raise DataError(f"{folder} holds no run: it has no run.json; run discover first")
+        content = read_document(path, FORMAT, FORMAT_VERSION)
         return cls(path, content["settings"], content["seconds"], content["done"])
 
     @property
@@ -73,11 +65,8 @@ class Record:
 
     def write(self) -> None:
         content = {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
             "settings": self.settings,
             "seconds": {name: round(value, 1) for name, value in self.seconds.items()},
             "done": self.done,
         }
-        with atomic_file(self.path) as target:
-            target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+        write_document(self.path, FORMAT, FORMAT_VERSION, content)

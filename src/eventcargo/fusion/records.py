@@ -5,7 +5,6 @@ and polarity its counts, chances and support, and beside them the carriers of th
 whole or not at all.
 """
 
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from eventcargo.atomic import atomic_folder
+from eventcargo.documents import read_document, write_document
 from eventcargo.edges import CARRIERS, EdgeFolder
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset
@@ -100,8 +100,8 @@ def _write(poll: Poll, target: Path) -> None:
         table.rechunk().write_parquet(target / f"{name}.parquet", compression="lz4")
         rows[name] = _size(table)
     kinds = [list(kind) for kind in poll.votes]
-    content = {"format": FORMAT, "version": FORMAT_VERSION, "plan": poll.plan, "kinds": kinds, "sizes": rows}
-    (target / "plan.json").write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+    content = {"plan": poll.plan, "kinds": kinds, "sizes": rows}
+    write_document(target / "plan.json", FORMAT, FORMAT_VERSION, content)
 
 
 def _tables(poll: Poll) -> dict[str, pl.DataFrame]:
@@ -154,19 +154,9 @@ def _read(
 
 def _read_plan(folder: Path) -> dict[str, Any]:
     path = folder / "plan.json"
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{folder} holds no votes: it has no plan.json") from None
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}; delete the folder and fuse again") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{path} was not written by eventcargo")
-    if content.get("version") != FORMAT_VERSION:
-        raise DataError(
-            f"{path} has format version {content.get('version')}, this release reads {FORMAT_VERSION}; "
-            "delete the folder and fuse again"
-        )
+    if not path.exists():
+        raise DataError(f"{folder} holds no votes: it has no plan.json")
+    content = read_document(path, FORMAT, FORMAT_VERSION, "delete the folder and fuse again")
     if missing := sorted({"plan", "kinds", "sizes"} - set(content)):
         raise DataError(f"{path} has no entry {missing[0]!r}; delete the folder and fuse again")
     return content

@@ -1,6 +1,5 @@
 """Rule: when a label holds, in a form that people read, data are tested by and files keep."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.atomic import atomic_file
+from eventcargo.documents import read_document, write_document
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.rules.literals import Literal
@@ -115,24 +114,12 @@ def write_rules(rules: Mapping[str, Rule | None], path: str | Path) -> None:
     {'brake': None}
     """
     content = {label: None if rule is None else rule.to_dict() for label, rule in rules.items()}
-    with atomic_file(path) as target:
-        whole = {"format": FORMAT, "version": FORMAT_VERSION, "rules": content}
-        target.write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    write_document(path, FORMAT, FORMAT_VERSION, {"rules": content})
 
 
 def read_rules(path: str | Path) -> dict[str, Rule | None]:
     """The rules of a file that `write_rules` wrote."""
-    try:
-        content = json.loads(Path(path).read_text("utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}; delete it and find the rules again") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{path} holds no rules of eventcargo; delete it and find the rules again")
-    if content.get("version") != FORMAT_VERSION:
-        raise DataError(
-            f"{path} is of version {content.get('version')!r}, this release reads {FORMAT_VERSION}; "
-            "delete it and find the rules again"
-        )
+    content = read_document(path, FORMAT, FORMAT_VERSION, "delete it and find the rules again")
     try:
         return {
             label: None if rule is None else Rule.from_dict(label, rule)

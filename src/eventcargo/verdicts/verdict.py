@@ -1,14 +1,13 @@
 """Verdict: whether the boundary of a label is to be believed, and why."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from eventcargo.atomic import atomic_file
+from eventcargo.documents import read_document, write_document
 from eventcargo.errors import ConfigError, DataError
 
-FORMAT = "eventcargo-verdicts"
+FORMAT, FORMAT_VERSION = "eventcargo-verdicts", 1
 
 LEVELS = ("trust", "caution", "doubt")
 """From good to bad."""
@@ -39,18 +38,15 @@ class Verdict:
 
 def write_verdicts(path: str | Path, verdicts: Mapping[str, Verdict]) -> None:
     """Write JSON that `read_verdicts` reads."""
-    content = {"format": FORMAT, "verdicts": [asdict(verdict) for verdict in verdicts.values()]}
-    with atomic_file(path) as target:
-        target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+    rows = [asdict(verdict) for verdict in verdicts.values()]
+    write_document(path, FORMAT, FORMAT_VERSION, {"verdicts": rows})
 
 
 def read_verdicts(path: str | Path) -> dict[str, Verdict]:
     """The verdicts of every label; a foreign file is refused."""
     try:
-        content = json.loads(Path(path).read_text("utf-8"))
-        if content["format"] != FORMAT:
-            raise ValueError(f"its format is {content['format']!r}")
+        content = read_document(path, FORMAT, FORMAT_VERSION)
         rows = [Verdict(**{**row, "reasons": tuple(row["reasons"])}) for row in content["verdicts"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, KeyError, TypeError) as error:
         raise DataError(f"{path} holds no verdicts: {error}") from None
     return {verdict.label: verdict for verdict in rows}
