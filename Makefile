@@ -66,7 +66,17 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/oracle.py
 	$(BIN)/python benchmarks/extract_size.py benchmarks/paper-run
 	$(BIN)/python benchmarks/phase1_speed.py
+	$(BIN)/python benchmarks/phase1_profile.py
 	$(BIN)/python benchmarks/particles.py
+	$(BIN)/python benchmarks/hiding.py
+	$(BIN)/python benchmarks/fusion_oracle.py
+	$(BIN)/python benchmarks/fusion_size.py
+	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/criteria.py --figure docs/criteria.png
+	$(BIN)/python benchmarks/verify.py
+	$(BIN)/python benchmarks/rules.py
+	$(BIN)/python benchmarks/verdicts.py
+	$(BIN)/python benchmarks/accuracy.py
 
 clean:
-	rm -rf $(VENV) $(DEMO) benchmarks/paper-run
+	rm -rf $(VENV) $(DEMO) benchmarks/paper-run benchmarks/parts

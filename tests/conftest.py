@@ -1,11 +1,16 @@
 """Small data sets for all tests; laws are tried on the same examples everywhere, without a clock."""
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from eventcargo import EventDataset, EventSequence
 
-settings.register_profile("same everywhere", derandomize=True, deadline=None)
+settings.register_profile(
+    "same everywhere",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no fault of the code
+)
 settings.load_profile("same everywhere")
 
 

@@ -115,6 +115,6 @@ def test_a_run_that_is_interrupted_says_how_to_go_on(tables: tuple[str, ...], tm
         time.sleep(0.01)
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=60)[1]
+    said = process.communicate(timeout=300)[1]
     assert process.returncode == 130
     assert "--resume" in said

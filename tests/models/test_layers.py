@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from eventcargo.models.layers import Attention, FeedForward, Timing, attend, rotate
+from eventcargo.models.layers import Attention, Block, FeedForward, Timing, attend, rotate
 
 
 def timing(times: torch.Tensor, rotates: bool = True) -> Timing:
@@ -61,3 +61,33 @@ def test_attention_is_the_same_for_heads_of_any_width(width: int) -> None:
     query, key, value = torch.randn(3, 2, 4, 9, width, generator=torch.Generator().manual_seed(0))
     expected = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
     assert torch.allclose(attend(query, key, value), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("heads", [1, 4])
+def test_attention_without_gradients_is_the_same(heads: int) -> None:
+    torch.manual_seed(3)
+    attention, x, source = Attention(32, heads), torch.randn(2, 5, 32), torch.randn(2, 5, 32)
+    times = Timing.of(torch.rand(2, 5).cumsum(1), torch.tensor(0.1), pairs=16 // heads, rotates=True)
+    expected = attention(x, source, times)
+    with torch.no_grad():
+        assert torch.allclose(attention(x, source, times), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_one_timing_serves_several_rows(gradients: bool) -> None:
+    torch.manual_seed(4)
+    attention, x = Attention(16, 2), torch.randn(6, 5, 16)
+    times = Timing.of(torch.rand(2, 5).cumsum(1), torch.tensor(0.1), pairs=4, rotates=True)
+    with torch.set_grad_enabled(gradients):
+        expected = attention(x, x, times.repeat(3))
+        assert torch.allclose(attention(x, x, times), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_block_gives_only_what_is_kept(reads: bool) -> None:
+    torch.manual_seed(5)
+    block, x, memory = Block(16, 2, 8, "swiglu", 0.0, reads), torch.randn(2, 5, 16), torch.randn(2, 5, 16)
+    times = Timing.of(torch.rand(2, 5).cumsum(1), torch.tensor(0.1), pairs=4, rotates=True)
+    kept = torch.rand(2, 5) < 0.5
+    found = block(x, times, memory, kept)
+    assert torch.allclose(found, block(x, times, memory)[kept], atol=1e-6)

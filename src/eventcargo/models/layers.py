@@ -5,6 +5,7 @@ i is computed from positions 0 to i, so that padding on the right needs no mask.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import torch
@@ -42,6 +43,25 @@ class Timing:
         )[:, None]  # (B, 1, L, pairs)
         return cls(torch.stack([since, gaps], dim=-1).log1p(), angles.cos(), angles.sin())
 
+    def part(self, positions: slice) -> "Timing":
+        """The timing of some positions."""
+        return Timing(self.logs[:, positions], self.cos[:, :, positions], self.sin[:, :, positions])
+
+    def serves(self, n_rows: int) -> int:
+        """How many of so many rows each sequence has."""
+        return n_rows // max(len(self.logs), 1)
+
+    def repeat(self, n: int) -> "Timing":
+        """The timing of every sequence, `n` times in succession."""
+        if n == 1:
+            return self
+        return Timing(*(part.repeat_interleave(n, dim=0) for part in (self.logs, self.cos, self.sin)))
+
+    @cached_property
+    def turns(self) -> Tensor:
+        """The angles as complex numbers of length 1: (B, L, 1, pairs)."""
+        return torch.complex(self.cos, self.sin).transpose(1, 2)
+
 
 def _frequencies(count: int, base: float, like: Tensor) -> Tensor:
     steps = torch.arange(count, device=like.device, dtype=like.dtype)
@@ -56,16 +76,36 @@ def rotate(x: Tensor, timing: Timing) -> Tensor:
     )
 
 
-def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def turn(x: Tensor, timing: Timing, heads: int) -> Tensor:
+    """What `rotate` gives of states (B, L, D) whose pairs stand side by side: (B, H, L, d), filled up.
+
+    A product of complex numbers, written where it is needed; without gradients. The batch may have several
+    rows for each one of the timing.
+    """
+    B, L, D = x.shape
+    pairs = D // heads // 2
+    filled = x.new_zeros(B, L, heads, max(2 * pairs, NARROW))
+    target = torch.view_as_complex(filled[..., : 2 * pairs].view(B, L, heads, pairs, 2))
+    grouped = (len(timing.logs), timing.serves(B), L, heads, pairs)
+    source = torch.view_as_complex(x.view(B, L, heads, pairs, 2))
+    torch.mul(source.view(grouped), timing.turns[:, None], out=target.view(grouped))
+    return filled.transpose(1, 2)
+
+
+def fill_up(x: Tensor) -> Tensor:
+    """Heads (B, H, L, d) filled up with zeros, which change nothing, to the width that is fast."""
+    return x if x.shape[-1] >= NARROW else F.pad(x, (0, NARROW - x.shape[-1]))
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, width: int | None = None) -> Tensor:
     """Causal attention: (B, H, L, d).
 
-    Narrow heads are filled up with zeros, which change nothing, because the kernel of the CPU takes twice as
-    long for a width of 8 as for one of 16.
+    Narrow heads are filled up with zeros, because the kernel of the CPU takes twice as long for a width of 8
+    as for one of 16; those that already are have a `width` below that of the tensors.
     """
-    width = query.shape[-1]
-    if query.device.type != "cpu" or width >= NARROW:
-        return F.scaled_dot_product_attention(query, key, value, is_causal=True)
-    query, key, value = (F.pad(part, (0, NARROW - width)) for part in (query, key, value))
+    width = width or query.shape[-1]
+    if query.device.type == "cpu":
+        query, key, value = fill_up(query), fill_up(key), fill_up(value)
     return F.scaled_dot_product_attention(query, key, value, is_causal=True, scale=width**-0.5)[..., :width]
 
 
@@ -80,12 +120,50 @@ class Attention(nn.Module):
         self.time = nn.Linear(2, width, bias=False)
         self.out = nn.Linear(width, width, bias=False)
 
-    def forward(self, x: Tensor, source: Tensor, timing: Timing) -> Tensor:
+    def forward(self, x: Tensor, source: Tensor, timing: Timing, kept: Tensor | None = None) -> Tensor:
+        """What every position finds: (B, L, D); or only those where `kept` (B, L) is true: (positions, D)."""
+        mixed = self.mix(*self.parts(x, source, timing))
+        return cast(Tensor, self.out(mixed if kept is None else mixed[kept]))
+
+    def parts(self, x: Tensor, source: Tensor, timing: Timing) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries and keys, turned, and values: each (B, H, L, d), or filled up.
+
+        The batch may have several rows for each one of the timing. Without gradients the coordinates of
+        queries and keys come in another order, which leaves their products the same.
+        """
+        if x.device.type == "cpu" and not torch.is_grad_enabled():
+            return self._parts_in_place(x, source, timing)
+        timing = timing.repeat(timing.serves(len(x)))
         time = self.time(timing.logs)  # (B, L, D)
         key, value = self.key_value(source).chunk(2, dim=-1)
         query, key = self._split(self.query(x) + time), self._split(key + time)
-        mixed = attend(rotate(query, timing), rotate(key, timing), self._split(value))  # (B, H, L, d)
-        return cast(Tensor, self.out(mixed.transpose(1, 2).flatten(2)))  # (B, L, D)
+        return rotate(query, timing), rotate(key, timing), self._split(value)
+
+    def _parts_in_place(self, x: Tensor, source: Tensor, timing: Timing) -> tuple[Tensor, Tensor, Tensor]:
+        """The same, filled up, with few passes over memory: on a CPU these cost more than the products."""
+        by_key, by_value = self.key_value.weight.chunk(2)
+        time = F.linear(timing.logs, self._paired(self.time.weight))  # (S, L, D)
+        query = F.linear(x, self._paired(self.query.weight))  # (B, L, D)
+        key = F.linear(source, self._paired(by_key))
+        for part in (query, key):
+            part.view(len(time), timing.serves(len(x)), *time.shape[1:]).add_(time[:, None])
+        value = fill_up(self._split(F.linear(source, by_value)))
+        return turn(query, timing, self.heads), turn(key, timing, self.heads), value
+
+    def mix(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Causal attention with its heads side by side: (B, L, D)."""
+        mixed = attend(query, key, value, self.out.in_features // self.heads)
+        return mixed.transpose(1, 2).flatten(2)
+
+    def bare(self, parts: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values without what they were filled up with."""
+        width = self.out.in_features // self.heads
+        query, key, value = (part[..., :width] for part in parts)
+        return query, key, value
+
+    def _paired(self, weight: Tensor) -> Tensor:
+        """Weights (D, inputs) in an order in which the two coordinates of a pair are neighbours."""
+        return weight.view(self.heads, 2, -1, weight.shape[1]).transpose(1, 2).flatten(0, 2)
 
     def _split(self, x: Tensor) -> Tensor:
         B, L, D = x.shape
@@ -122,10 +200,23 @@ class Block(nn.Module):
         self.feed_norm, self.feed_forward = nn.RMSNorm(width), FeedForward(width, hidden, activation)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, timing: Timing, memory: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, timing: Timing, memory: Tensor | None = None, kept: Tensor | None = None
+    ) -> Tensor:
+        """States (B, L, D); or only those of positions where `kept` (B, L) is true: (positions, D)."""
         inner = self.self_norm(x)
-        x = x + self.dropout(self.self_attention(inner, inner, timing))
+        at = kept if self.cross_attention is None else None
+        x = (x if at is None else x[at]) + self.dropout(self.self_attention(inner, inner, timing, at))
+        return self.finish(x, timing, memory, None if at is not None else kept)
+
+    def finish(
+        self, x: Tensor, timing: Timing, memory: Tensor | None = None, kept: Tensor | None = None
+    ) -> Tensor:
+        """All that comes after self-attention."""
         if self.cross_norm is not None and self.cross_attention is not None:
             assert memory is not None, "this block reads another stack; give its states"
-            x = x + self.dropout(self.cross_attention(self.cross_norm(x), memory, timing))
+            read = self.cross_attention(self.cross_norm(x), memory, timing, kept)
+            x = (x if kept is None else x[kept]) + self.dropout(read)
+        elif kept is not None:
+            x = x[kept]
         return cast(Tensor, x + self.dropout(self.feed_forward(self.feed_norm(x))))

@@ -23,6 +23,7 @@ from eventcargo.models.calibration import Calibration
 from eventcargo.models.checkpoint import read_model, write_model
 from eventcargo.models.density import IMPOSSIBLE, Densities
 from eventcargo.models.layers import Block, Timing
+from eventcargo.models.particles import particle_states
 from eventcargo.models.rates import ValueScales
 from eventcargo.models.sizes import PRESETS, TransformerConfig, preset
 from eventcargo.models.values import ValueInput
@@ -214,6 +215,22 @@ class Transformer(nn.Module):
 
     def states(self, batch: Batch, for_labels: bool = True) -> tuple[Tensor, Tensor]:
         """Normed states of Tf_x and of Tf_y, both (B, L, D); with `for_labels=False` the latter is empty."""
+        entered, timing = self.enter(batch)
+        x = entered
+        for block in self.blocks:
+            x = block(x, timing)
+        events = self.event_norm(x)
+        if not for_labels:
+            return events, x[:0]
+        if self.memory_norm is None:
+            return events, self.label_norm(x)
+        y, memory = entered, self.memory_norm(x)
+        for block in self.label_blocks:
+            y = block(y, timing, memory)
+        return events, self.label_norm(y)
+
+    def enter(self, batch: Batch) -> tuple[Tensor, Timing]:
+        """What enters the blocks (B, L, D), and when it happened."""
         if batch.ids.shape[1] > self.max_length:
             raise DataError(
                 f"a batch of {batch.ids.shape[1]:,} positions for a model of at most {self.max_length:,}; "
@@ -231,18 +248,7 @@ class Transformer(nn.Module):
         entered = self.embedding(ids) * self.config.width**0.5 + self.time_input(timing.logs)  # (B, L, D)
         if self.value_input is not None:
             entered = entered + self.value_input(torch.as_tensor(batch.values, device=self.device))
-        x = entered
-        for block in self.blocks:
-            x = block(x, timing)
-        events = self.event_norm(x)
-        if not for_labels:
-            return events, x[:0]
-        if self.memory_norm is None:
-            return events, self.label_norm(x)
-        y, memory = entered, self.memory_norm(x)
-        for block in self.label_blocks:
-            y = block(y, timing, memory)
-        return events, self.label_norm(y)
+        return entered, timing
 
     def event_rows(self, ids: Tensor) -> Tensor:
         """Rows of `event_weight`: (ids, D); with gradients of the kind of the embedding's."""
@@ -294,6 +300,19 @@ class Transformer(nn.Module):
             chosen = y[torch.as_tensor(labels_at, device=y.device)]
             labels = self.label_logits(chosen, batch, labels_at, label_columns)
         return Densities(events, labels)
+
+    @torch.inference_mode()
+    def particle_labels(
+        self,
+        batch: Batch,
+        n: int,
+        first: int,
+        labels_at: NDArray[np.bool_],
+        label_columns: NDArray[np.int64],
+    ) -> Tensor:
+        """Label logits as of `densities`, where each `n` rows differ in their `first` ids alone."""
+        states = particle_states(self, batch, n, first, labels_at)
+        return self.label_logits(states, batch, labels_at, label_columns)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write config.json, vocabulary.json and model.safetensors; what a model wrote before is replaced."""

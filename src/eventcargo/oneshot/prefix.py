@@ -13,6 +13,7 @@ together only the last (see `oneshot.total`).
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -170,6 +171,17 @@ class PrefixTest:
         return bool(stdtr(tally.n - 1, -t).sum() <= self.config.error)
 
 
+@runtime_checkable
+class ParticleModel(Protocol):
+    """A model that need not compute what all particles of a sequence have in common for each of them."""
+
+    def particle_labels(
+        self, batch: Batch, n: int, first: int, labels_at: NDArray[np.bool_], label_columns: Ids
+    ) -> torch.Tensor:
+        """Label logits as of `densities`, where each `n` rows differ in their `first` ids alone."""
+        ...
+
+
 class Tally:
     """What the particles of one sequence have said so far, for its wanted labels."""
 
@@ -214,44 +226,50 @@ class _Passes:
 
     def run(self, tallies: Sequence[Tally], drawn: Ids | None) -> None:
         """Add to each tally what its contexts (sequences, particles, context), or the observed one, say."""
-        n = 1 if drawn is None else drawn.shape[1]
-        of = np.repeat(np.arange(len(tallies)), n)  # the tally of each row
         lengths = np.array([tally.length for tally in tallies], np.int64)
-        for start, stop in _packed(lengths[of], self._config.tokens):
-            contexts = None if drawn is None else drawn.reshape(len(of), self._config.context)[start:stop]
-            first, last = of[start], of[stop - 1] + 1
-            counts = np.bincount(of[start:stop] - first, minlength=last - first)
-            self._run(tallies[first:last], counts, contexts)
+        n = 1 if drawn is None else drawn.shape[1]
+        size = min(n, max(self._config.tokens // int(lengths.max(initial=1)), 1))  # particles of a pass
+        for begin in range(0, n, size):
+            part = None if drawn is None else drawn[:, begin : begin + size]
+            n_part = 1 if part is None else part.shape[1]
+            for start, stop in _packed(lengths, self._config.tokens // n_part, PADDING // n_part):
+                self._run(tallies[start:stop], n_part, None if part is None else part[start:stop])
 
-    def _run(self, tallies: Sequence[Tally], counts: Ids, contexts: Ids | None) -> None:
-        """One pass over so many particles of each of some sequences."""
+    def _run(self, tallies: Sequence[Tally], n: int, contexts: Ids | None) -> None:
+        """One pass over `n` particles of each of some sequences."""
         context, keeps = self._config.context, len(self._config.rounds) > 1
-        rows = np.repeat([tally.row for tally in tallies], counts)
-        batch = repeat(self._batch, rows, tallies[-1].length)
+        batch = repeat(self._batch, np.repeat([tally.row for tally in tallies], n), tallies[-1].length)
         if contexts is not None:
-            batch.ids[:, 1 : context + 1] = contexts
+            batch.ids[:, 1 : context + 1] = contexts.reshape(-1, context)
         columns = np.unique(np.concatenate([tally.labels for tally in tallies]))
-        at = np.arange(batch.ids.shape[1])
-        where = (at >= context) & (at < batch.lengths[:, None] - 1)
-        logits = self._model.densities(batch, labels_at=where, label_columns=columns).labels
-        assert logits is not None
+        logits = self._labels(batch, n, columns)
         start = 0
-        for tally, n in zip(tallies, counts.tolist(), strict=True):
+        for tally in tallies:
             width = tally.length - 1 - context
             chosen = torch.as_tensor(np.searchsorted(columns, tally.labels), device=logits.device)
             part = logits[start : start + n * width, chosen]
             tally.add(part.view(n, width, len(tally.labels)), keeps)
             start += n * width
 
+    def _labels(self, batch: Batch, n: int, columns: Ids) -> torch.Tensor:
+        """Label logits of particles, each `n` of a sequence, from the end of the context on."""
+        at, context = np.arange(batch.ids.shape[1]), self._config.context
+        where = (at >= context) & (at < batch.lengths[:, None] - 1)
+        if n > 1 and isinstance(self._model, ParticleModel):
+            return self._model.particle_labels(batch, n, context + 1, where, columns)
+        logits = self._model.densities(batch, labels_at=where, label_columns=columns).labels
+        assert logits is not None
+        return logits
 
-def _packed(lengths: Ids, tokens: int) -> Iterator[tuple[int, int]]:
+
+def _packed(lengths: Ids, tokens: int, padding: int) -> Iterator[tuple[int, int]]:
     """Where passes over rows of ascending lengths start and stop, each of at most `tokens` positions."""
     start = 0
     while start < len(lengths):
         left = lengths[start:]
         room = left * np.arange(1, len(left) + 1)  # positions of a pass that stops after each row
         fits = np.searchsorted(room, tokens, side="right")
-        tight = np.searchsorted(room - np.cumsum(left), PADDING, side="right")
+        tight = np.searchsorted(room - np.cumsum(left), padding, side="right")
         stop = start + max(int(min(fits, tight)), 1)
         yield start, stop
         start = stop
