@@ -6,6 +6,7 @@ that parts counted apart and joined give the same bytes as the whole, in any ord
 
 import warnings
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -143,7 +144,7 @@ class Count:
     """
 
     def __init__(self) -> None:
-        self._keys, self._counts, self._chances = Keys(), Sums([*COUNTS][2:]), Sums(["chances"])
+        self._counts, self._chances = (Keys(), Sums([*COUNTS][2:])), (Keys(), Sums(["chances"]))
         self._tested = dict[Kind, list[pl.DataFrame]]()
 
     def add(self, table: EdgeTable) -> None:
@@ -153,21 +154,33 @@ class Count:
         for kind in table.support.select("test", "polarity").unique().rows():
             part = table.support.filter(test=kind[0], polarity=kind[1]).select("label", support="sequences")
             self._tested.setdefault((kind[0], kind[1]), []).append(part)
-        self._chances.add(self._keys.of(table.chances), table.chances.select(chances="sequences"))
-        keys = self._keys.of(table.edges)
-        which, rows = ballots(table, keys), counted(table.edges)
-        self._counts.add(*((keys, rows) if which is None else (keys[which], rows[which])))
+        with ThreadPoolExecutor(1) as pool:  # chances and edges have nothing in common: a core each
+            waiting = pool.submit(self._add_chances, table.chances)
+            self._add_edges(table)
+            waiting.result()
+
+    def _add_chances(self, chances: pl.DataFrame) -> None:
+        keys, sums = self._chances
+        sums.add(keys.of(chances), chances.select(chances="sequences"))
+
+    def _add_edges(self, table: EdgeTable) -> None:
+        keys, sums = self._counts
+        found = keys.of(table.edges)
+        which, rows = ballots(table, found), counted(table.edges)
+        sums.add(*((found, rows) if which is None else (found[which], rows[which])))
 
     def add_votes(self, votes: Votes) -> None:
         """Add votes that were counted before."""
         kind = {"test": pl.lit(votes.test), "polarity": pl.lit(votes.polarity)}
         self._tested.setdefault((votes.test, votes.polarity), []).append(votes.tested)
-        for sums, part in ((self._chances, votes.chances), (self._counts, votes.counts)):
-            sums.add(self._keys.of(part.with_columns(**kind)), part)
+        for (keys, sums), part in ((self._chances, votes.chances), (self._counts, votes.counts)):
+            sums.add(keys.of(part.with_columns(**kind)), part)
 
     def votes(self) -> dict[Kind, Votes]:
         """The votes by test and polarity."""
-        counts, chances = (self._keys.named(sums.table()) for sums in (self._counts, self._chances))
+        with ThreadPoolExecutor(2) as pool:
+            named = pool.map(lambda pair: pair[0].named(pair[1].table()), (self._counts, self._chances))
+            counts, chances = named
         return {
             kind: replace(
                 _none(*kind),
