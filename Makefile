@@ -70,7 +70,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/particles.py
 	$(BIN)/python benchmarks/hiding.py
 	$(BIN)/python benchmarks/fusion_oracle.py
-	$(BIN)/python benchmarks/fusion_size.py
+	$(BIN)/python benchmarks/fusion_size.py --votes 13500000
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/criteria.py --figure docs/criteria.png
 	$(BIN)/python benchmarks/verify.py
