@@ -53,7 +53,9 @@ def l1_logistic(
         return []
     answer = np.zeros(presence.shape[0], np.int8)
     answer[target.rows] = 1
-    model = LogisticRegression(l1_ratio=1.0, C=1.0 / penalty, solver="liblinear", max_iter=200)
+    model = LogisticRegression(
+        l1_ratio=1.0, C=1.0 / penalty, solver="liblinear", max_iter=200, random_state=0
+    )
     with warnings.catch_warnings():
         # a weight that has not settled to the last digit is large or small all the same
         warnings.simplefilter("ignore", ConvergenceWarning)
