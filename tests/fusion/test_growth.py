@@ -118,4 +118,6 @@ def test_an_added_inhibitor_has_its_sign() -> None:
 
 
 def test_no_questions_grow_nothing() -> None:
-    grow([], 5, 0.05)
+    questions: list[Question] = []
+    grow(questions, 5, 0.05)
+    assert questions == []

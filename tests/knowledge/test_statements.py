@@ -78,7 +78,8 @@ def test_a_name_in_two_tiers_is_refused() -> None:
 
 
 def test_a_name_may_stand_twice_in_one_tier() -> None:
-    resolve(tiers=[{"labels": "brake"}, {"events": ["P01", "P*"]}])
+    resolved = resolve(tiers=[{"labels": "brake"}, {"events": ["P01", "P*"]}])
+    assert open_pairs(resolved) == ALL - {("brake", "P01"), ("brake", "P02")}
 
 
 @pytest.mark.parametrize("name", ["required", "forbidden", "allowed"])

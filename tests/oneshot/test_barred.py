@@ -224,12 +224,18 @@ def test_event_types_that_only_the_model_knows_are_no_unknown_names(
     rest = [replace(s, events=tuple("odd" if e == "E00000" else e for e in s.events)) for s in sampled[:60]]
     data = EventDataset.from_sequences(rest)
     config = replace(CONFIG, test="total")
-    extract(oracle, data, tmp_path / "edges", config, knowledge=Knowledge(forbidden={"*": "E00000"}))
+    known = Knowledge(forbidden={"*": "E00000"})
+    edges = EdgeTable.read(extract(oracle, data, tmp_path / "edges", config, knowledge=known).folder).edges
+    assert "E00000" not in set(edges["event"])
+    assert len(edges) > 0
 
 
 def test_saying_nothing_is_the_same_as_no_knowledge(
     oracle: Oracle, sampled: EventDataset, tmp_path: Path
 ) -> None:
     config = replace(CONFIG, test="total")
-    extract(oracle, sampled[:50], tmp_path / "edges", config)
-    extract(oracle, sampled[:50], tmp_path / "edges", config, knowledge=Knowledge(), resume=True)
+    plain = extract(oracle, sampled[:50], tmp_path / "edges", config)
+    silent = extract(oracle, sampled[:50], tmp_path / "edges", config, knowledge=Knowledge(), resume=True)
+    assert silent.plan == plain.plan
+    apart = extract(oracle, sampled[:50], tmp_path / "apart", config, knowledge=Knowledge())
+    assert EdgeTable.read(apart.folder).edges.equals(EdgeTable.read(plain.folder).edges)

@@ -206,6 +206,10 @@ def test_drawings_follow_the_width_of_the_window(opened: Open) -> None:
     before = page.locator(".timeline").first.get_attribute("width")
     page.set_viewport_size({"width": 500, "height": 800})
     page.locator(f".timeline:not([width='{before}'])").first.wait_for()
+    after = page.locator(".timeline").first.get_attribute("width")
+    assert before is not None
+    assert after is not None
+    assert float(after) < float(before)
 
 
 def test_the_page_is_dark_where_that_is_asked_for(opened: Open) -> None:

@@ -24,4 +24,6 @@ def test_bad_settings_are_refused(settings: dict[str, float], message: str) -> N
 
 
 def test_settings_on_the_edge_are_allowed() -> None:
-    JudgeConfig(too_few=1, few=1, least_stability=1.0, widest=0.0, least_explained=0.0, lag=1.0)
+    config = JudgeConfig(too_few=1, few=1, least_stability=1.0, widest=0.0, least_explained=0.0, lag=1.0)
+    assert (config.too_few, config.few, config.least_stability) == (1, 1, 1.0)
+    assert (config.widest, config.least_explained, config.lag) == (0.0, 0.0, 1.0)
