@@ -14,6 +14,20 @@ def test_boundary_has_the_strongest_event_first() -> None:
     assert LabelGraph.from_edges(edges).boundary("l") == ["strong", "middle", "weak"]
 
 
+def test_what_promotes_comes_before_what_inhibits() -> None:
+    edges = pl.DataFrame(
+        {"label": ["x"] * 3, "event": ["a", "b", "c"], "sign": [-1, 1, None], "strength": [9, 1, 2]}
+    )
+    assert LabelGraph.from_edges(edges).boundary("x") == ["c", "b", "a"]
+
+
+def test_a_gain_goes_before_a_strength() -> None:
+    edges = pl.DataFrame(
+        {"label": ["x"] * 3, "event": ["a", "b", "c"], "strength": [1.0, 3.0, 2.0], "gain": [2.0, 1.0, None]}
+    )
+    assert LabelGraph.from_edges(edges).boundary("x") == ["a", "b", "c"]
+
+
 def test_equal_strengths_are_ordered_by_name() -> None:
     edges = _edges(label=["l"] * 3, event=["c", "a", "b"], strength=[0.5, 0.5, 0.5])
     assert LabelGraph.from_edges(edges).boundary("l") == ["a", "b", "c"]

@@ -24,18 +24,22 @@ EDGE_SCHEMA: dict[str, pl.DataType] = {
     "ci_low": pl.Float64(),
     "ci_high": pl.Float64(),
     "p_value": pl.Float64(),
+    "gain": pl.Float64(),
     "stability": pl.Float64(),
     "agreement": pl.Float64(),
 }
 """Columns of `LabelGraph.edges`. sign: 1 promotes, -1 inhibits, 0 or null unknown. threshold: what the rule
-asked for, a frequency or nats of information. ci_low and ci_high: 95 % interval of the frequency. stability:
+asked for, a frequency or nats of information. ci_low and ci_high: 95 % interval of the frequency. gain: what
+the data say the event type is worth given the rest of the boundary, in nats for each carrier. stability:
 share of bootstrap samples of the sequences in which the edge is kept. agreement: share of the votes whose
 effect has the edge's sign. What a method does not know is null."""
 
 
 @dataclass(frozen=True)
 class LabelGraph:
-    """The boundaries of labels: `edges`, strongest first within a label, and `support` of every label.
+    """The boundaries of labels: `edges`, in the order of their weight, and `support` of every label.
+
+    What promotes a label comes before what inhibits it, and the largest gain, or else strength, first.
 
     >>> graph = LabelGraph.from_boundaries({"brake": ["P01", "U02"], "fuel": []})
     >>> graph.boundary("brake"), graph.boundary("fuel")
@@ -81,8 +85,8 @@ class LabelGraph:
         known.update(supports.iter_rows())
         known.update(support or {})
         ordered = given.sort(
-            ["label", "strength", "event"],
-            descending=[False, True, False],
+            ["label", pl.col("sign").fill_null(0) < 0, "gain", "strength", "event"],
+            descending=[False, False, True, True, False],
             nulls_last=True,
             maintain_order=True,
         )
@@ -103,14 +107,14 @@ class LabelGraph:
 
     @cached_property
     def boundaries(self) -> dict[str, list[str]]:
-        """Event types of every label, strongest first."""
+        """Event types of every label, in the order of their edges."""
         found: dict[str, list[str]] = {label: [] for label in self.support}
         for label, event in self.edges.select("label", "event").iter_rows():
             found[label].append(event)
         return found
 
     def boundary(self, label: str) -> list[str]:
-        """Event types of one label, strongest first."""
+        """Event types of one label, in the order of their edges."""
         if label not in self.boundaries:
             raise KeyError(f"no label {label!r} among {len(self.support):,}")
         return self.boundaries[label]

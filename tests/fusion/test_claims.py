@@ -37,7 +37,7 @@ def test_a_claim_on_the_absent_label_is_compared_where_the_label_is_absent() -> 
 
 
 def test_a_small_claim_cannot_stand_by_itself() -> None:
-    assert judged(ALONE, votes=1.0).refuted
+    assert (judged(ALONE, votes=3.0).refuted, judged(ALONE, votes=5.0).refuted) == (True, False)
 
 
 def test_without_a_claim_there_must_be_room_for_the_least_gain() -> None:

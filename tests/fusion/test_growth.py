@@ -39,6 +39,16 @@ def test_the_strongest_event_type_is_added_first() -> None:
     assert grown(data, rounds=1) == "f"
 
 
+def test_what_the_arrangement_of_a_member_explains_is_not_added() -> None:
+    late = [EventSequence(f"late {i}", ("b", "a"), (0.0, 1.0), ("bad",)) for i in range(200)]
+    early = [EventSequence(f"early {i}", ("a", "c", "b"), (0.0, 1.0, 2.0), ()) for i in range(200)]
+    none = [EventSequence(f"none {i}", ("b",), (0.0,), ()) for i in range(200)]
+    data = EventDataset.from_sequences(late + early + none)
+    question = Question(Ground(data), 0, [Claim(data.event_names.index("a"), 200.0, 1.0, 1, 10.0)], 10.0)
+    grow([question], 5, 0.05)
+    assert len(question.claims) == 1
+
+
 def test_what_gains_too_little_is_not_added(data: EventDataset) -> None:
     assert grown(data, least=1e6) == ""
 

@@ -34,7 +34,7 @@ def test_carriers_are_the_sequences_with_the_label(conjunctive: EventDataset) ->
 
 def test_the_core_holds_what_explains_the_label(conjunctive: EventDataset) -> None:
     asked = question(conjunctive, "dabc")
-    asked.ask_presence()
+    asked.ask(ALPHA)
     assert sorted(asked.core) == [1, 2]
 
 
@@ -44,44 +44,75 @@ def test_patterns_hold_every_sequence(conjunctive: EventDataset) -> None:
 
 def test_presence_confirms_a_conjunction_and_refutes_a_stranger(conjunctive: EventDataset) -> None:
     asked = question(conjunctive, "abc")
-    asked.ask_presence()
+    asked.ask(ALPHA)
     assert [claim.refuted for claim in asked.claims] == [False, False, True]
     assert [(claim.p_value or 1) < 1e-6 for claim in asked.claims] == [True, True, False]
 
 
 def test_presence_of_what_is_always_there_is_no_test(ordered: EventDataset) -> None:
     asked = question(ordered, "ab")
-    asked.ask_presence()
+    for place in range(2):
+        asked.arranged(ALPHA).ask_presence(place)
     assert [claim.p_value for claim in asked.claims] == [None, None]
 
 
 def test_arrangements_confirm_the_members_of_an_order(ordered: EventDataset) -> None:
     asked = question(ordered, "abc")
-    asked.ask_presence()
-    asked.ask_arrangements(ALPHA)
+    asked.ask(ALPHA)
     assert [claim.gain > 100 for claim in asked.claims] == [True, True, False]
     assert [claim.refuted for claim in asked.claims] == [False, False, True]
 
 
 def test_p_values_are_corrected_for_the_arrangements_looked_at(ordered: EventDataset) -> None:
     asked = question(ordered, "abc")
-    asked.ask_presence()
-    asked.ask_arrangements(ALPHA)
+    asked.ask(ALPHA)
     assert asked.claims[2].p_value == 1.0
 
 
 def test_order_is_not_asked_for_where_presence_confirms(conjunctive: EventDataset) -> None:
-    asked = question(conjunctive, "ab")
-    asked.ask_presence()
-    before = [claim.p_value for claim in asked.claims]
-    asked.ask_arrangements(ALPHA)
-    assert [claim.p_value for claim in asked.claims] == before
+    asked, alone = question(conjunctive, "ab"), question(conjunctive, "ab")
+    asked.ask(ALPHA)
+    for place in range(2):
+        alone.arranged(ALPHA).ask_presence(place)
+    assert [claim.p_value for claim in asked.claims] == [claim.p_value for claim in alone.claims]
+
+
+@pytest.fixture(scope="module")
+def late() -> EventDataset:
+    """The label follows a late a; c is there where a is early, and says nothing once that is known."""
+    ways = [("a", "b"), ("b", "a"), ("a", "c", "b"), ("b",)]
+    return EventDataset.from_sequences(
+        [
+            EventSequence(
+                f"{number}",
+                way,
+                tuple(map(float, range(len(way)))),
+                ("bad",) if way[-1] == "a" and number % 10 else (),
+            )
+            for number in range(800)
+            for way in [ways[number % 4]]
+        ]
+    )
+
+
+def test_a_member_is_asked_for_given_the_arrangements_of_others(late: EventDataset) -> None:
+    asked = question(late, "ac")
+    asked.ask(ALPHA)
+    assert [claim.refuted for claim in asked.claims] == [False, True]
+    assert asked.claims[1].gain < 1
+
+
+def test_arrangements_are_chosen_again_when_a_member_joins(late: EventDataset) -> None:
+    asked = question(late, "c")
+    before = asked.arranged(ALPHA)
+    asked.claims.append(question(late, "a").claims[0])
+    assert asked.arranged(ALPHA) is not before
+    assert asked.arranged(ALPHA) is asked.arranged(ALPHA)
 
 
 def test_without_an_explanation_arrangements_refute_nothing(ordered: EventDataset) -> None:
     asked = question(ordered, "ac", votes=900.0)
-    asked.ask_presence()
-    asked.ask_arrangements(1e-300)
+    asked.ask(1e-300)
     assert [claim.most for claim in asked.claims] == [np.inf, np.inf]
 
 
@@ -89,6 +120,5 @@ def test_repetition_confirms_a_member() -> None:
     once = [EventSequence(f"once {i}", ("a", "b"), (0.0, 1.0), ()) for i in range(200)]
     twice = [EventSequence(f"twice {i}", ("a", "b", "a"), (0.0, 1.0, 2.0), ("bad",)) for i in range(200)]
     asked = question(EventDataset.from_sequences(once + twice), "a")
-    asked.ask_presence()
-    asked.ask_arrangements(ALPHA)
+    asked.ask(ALPHA)
     assert (asked.claims[0].p_value or 1) < 1e-20

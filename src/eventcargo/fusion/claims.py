@@ -20,6 +20,9 @@ from eventcargo.fusion.strata import (
 PLAUSIBLE = 0.5
 """An edge is refuted where the data do not leave room for this share of what it claims."""
 
+STANDS = 2.0
+"""A claim of less than this many times what an edge must be worth does not stand without the data."""
+
 MOST_STRENGTH = 2.0
 """A vote counts for this many nats at most: a model that is too sure claims more than there is to know."""
 
@@ -71,7 +74,7 @@ class Claim:
         """The data leave too little room for the claim, or the claim is too small to stand by itself."""
         if self.worth is None:
             return self.room < self.least
-        return self.worth < self.least or self.room < PLAUSIBLE * self.worth
+        return self.worth < STANDS * self.least or self.room < PLAUSIBLE * self.worth
 
     @property
     def is_hopeless(self) -> bool:

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.baselines.contingency import Rows
 from eventcargo.baselines.independence import Dependence as Screen
 from eventcargo.baselines.independence import Target
 from eventcargo.fusion.claims import Claim
 from eventcargo.fusion.questions import Question
-from eventcargo.fusion.strata import Dependence, risk_difference
+from eventcargo.fusion.strata import Dependence, Ints, risk_difference
 
 BLOCK_LABELS = 8
 """Labels that take a step together, from one sparse product."""
@@ -68,11 +69,26 @@ def _missing(
 
 def _tested(question: Question, event: int, level: float) -> Claim | None:
     """A claim on an event type that is not a member; None where the test does not bear it out."""
-    n_members = len(question.members)
-    patterns = question.patterns([question.ground.test.counts.rows(event)])
-    tables = patterns.tables(n_members, range(min(n_members, MOST_GIVEN)))
+    rows = question.ground.test.counts.rows(event)
+    tables = _tables(question, rows, [])
     test = Dependence.of(tables)
-    if test.p_value is None or test.p_value > level or test.gain < question.least:
+    if _passes(test, question, level) and question.claims:
+        arranged = question.arranged(level).rows
+        if arranged:
+            tables = _tables(question, rows, arranged)
+            test = Dependence.of(tables)
+    if not _passes(test, question, level):
         return None
     sign = int(np.sign(risk_difference(tables)))
     return Claim(event, None, None, sign, question.least, is_new=True, p_value=test.p_value, gain=test.gain)
+
+
+def _tables(question: Question, rows: Rows, arranged: Sequence[Ints]) -> Ints:
+    """Tables of an event type given the members and some of their arrangements."""
+    n_members = len(question.members)
+    given = [*range(min(n_members, MOST_GIVEN)), *range(n_members + 1, n_members + 1 + len(arranged))]
+    return question.patterns([rows, *arranged]).tables(n_members, given)
+
+
+def _passes(test: Dependence, question: Question, level: float) -> bool:
+    return test.p_value is not None and test.p_value <= level and test.gain >= question.least

@@ -1,9 +1,10 @@
 """Questions: one label, the claims on its boundary, and what the sequences answer.
 
-First presence: each member given the core of the boundary (what IAMB keeps of the members; given all of
-them, most strata of a large boundary would hold a single sequence). Then, for members that presence does not
-confirm, arrangements among the members: those the label depends on are chosen one by one, like a boundary
-of their own, and each member is asked for given the ones that are not about it.
+Every member is asked for given the core of the boundary (what IAMB keeps of the members; given all of them,
+most strata of a large boundary would hold a single sequence) and given arrangements of the other members.
+Those the label depends on are chosen one by one, like a boundary of their own: where a late `error` explains
+the label, what is merely usual without a late `error` must not pass for a cause. First the presence of a
+member is tested, then, where it does not confirm the member, the arrangements about it.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from eventcargo.baselines.contingency import Rows
 from eventcargo.baselines.iamb import iamb
@@ -54,7 +56,7 @@ class Ground:
 class Question:
     """A label's carriers and the claims on its boundary.
 
-    Columns of patterns are the members in the order of the claims, then the chosen arrangements.
+    Columns of patterns are the members in the order of the claims, then further ones.
     """
 
     ground: Ground
@@ -63,6 +65,7 @@ class Question:
     least: float
     """What an edge must be worth, in nats."""
     core: list[int] = field(default_factory=list)
+    _arranged: "Arranged | None" = None
 
     @property
     def carriers(self) -> Rows:
@@ -72,24 +75,23 @@ class Question:
     def members(self) -> list[int]:
         return [claim.event for claim in self.claims]
 
-    def ask_presence(self) -> None:
-        """What the presence of every member says given the core."""
-        test, target = self.ground.test.local(Target(self.carriers), np.array(self.members))
-        self.core = iamb(test, target, CORE_ALPHA)
-        patterns = self.patterns()
+    def ask(self, alpha: float) -> None:
+        """What the presence of every member says, and its arrangements where presence does not confirm it."""
+        arranged = self.arranged(alpha)
         for place, claim in enumerate(self.claims):
-            claim.judge(patterns.tables(place, self.core_without(place)))
+            arranged.ask_presence(place)
+            if _is_doubtful(claim, alpha):
+                arranged.ask(place)
 
-    def ask_arrangements(self, alpha: float) -> None:
-        """The same for members that presence does not confirm, by how the members are arranged."""
-        doubtful = [place for place, claim in enumerate(self.claims) if _is_doubtful(claim, alpha)]
-        if not doubtful:
-            return
-        most = len(self.ground.data) - FEW
-        found = self.ground.occurrences.arrangements(self.members[:MOST_ARRANGED], FEW)
-        arranged = _Arranged(self, [one for one in found if len(one.rows) <= most], alpha)
-        for place in doubtful:
-            arranged.ask(place)
+    def arranged(self, alpha: float) -> "Arranged":
+        """The arrangements of the members as they are now, and those of them that the label depends on."""
+        if self._arranged is None or self._arranged.n_members != len(self.claims):
+            test, target = self.ground.test.local(Target(self.carriers), np.array(self.members))
+            self.core = iamb(test, target, CORE_ALPHA)
+            most = len(self.ground.data) - FEW
+            found = self.ground.occurrences.arrangements(self.members[:MOST_ARRANGED], FEW)
+            self._arranged = Arranged(self, [one for one in found if len(one.rows) <= most], alpha)
+        return self._arranged
 
     def patterns(self, further: Sequence[Rows | Ints] = ()) -> Patterns:
         """Patterns of the members and of further columns."""
@@ -112,65 +114,83 @@ def _is_doubtful(claim: Claim, alpha: float) -> bool:
     return not is_sure and not claim.is_hopeless
 
 
-class _Arranged:
+class Arranged:
     """The arrangements of one question's members, and the few the label depends on."""
 
     def __init__(self, question: Question, found: Sequence[Arrangement], alpha: float) -> None:
         self.question, self.found, self.n_members = question, found, len(question.claims)
+        self._alpha, self._known = alpha, dict[tuple[int, ...], Patterns]()
         present = [question.ground.test.counts.rows(event) for event in question.members]
         columns: list[Rows | Ints] = [*present, *(one.rows for one in found)]
         every = IndependenceTest(_matrix(columns, len(question.ground.data)))
-        self.test, self.target = every.local(Target(question.carriers), np.arange(len(columns)))
-        self.columns = np.arange(self.n_members, len(columns))
-        self.chosen: list[int] = []
-        self._choose(alpha)
-        self.patterns = question.patterns([self._arrangement(column).rows for column in self.chosen])
+        self._test, self._target = every.local(Target(question.carriers), np.arange(len(columns)))
+        self._columns = np.arange(self.n_members, len(columns))
+        self.chosen = self._choose(question.core, self._columns)
 
-    def _choose(self, alpha: float) -> None:
-        """Add the strongest arrangement given the core and those chosen, until none is strong."""
-        least = 2 * self.question.least
-        while len(self.columns) and len(self.chosen) < MOST_CHOSEN:
-            tests = self.test(self.target, [*self.question.core, *self.chosen], self.columns)
-            strong = tests.holds(alpha / len(self.columns)) & (tests.g2 - tests.dof >= least)
-            if not strong.any():
-                return
-            self.chosen.append(int(self.columns[np.argmax(np.where(strong, tests.g2, -1.0))]))
+    @property
+    def rows(self) -> list[Ints]:
+        """The sequences in which each chosen arrangement holds."""
+        return self._rows(self.chosen)
+
+    def ask_presence(self, place: int) -> None:
+        """What the presence of a member says, given all that is not about it."""
+        self.question.claims[place].judge(self._tables(place, self._others(place)))
 
     def ask(self, place: int) -> None:
         """What presence and the best arrangement about a member say, given all that is not about it."""
-        claim, rest = self.question.claims[place], self._rest(place)
-        tables = self.patterns.tables(place, rest)
+        claim, others = self.question.claims[place], self._others(place)
+        tables = self._tables(place, others)
         claim.bound(tables)
         if self._is_everywhere(claim):
-            self._bound_everywhere(
-                claim, tables, explained=len(rest) > len(self.question.core_without(place))
-            )
-        about = self.columns[[place in one.members for one in self.found]]
+            self._bound_everywhere(claim, tables, explained=bool(others))
+        about = self._columns[self._is_about(place)]
         found = [Dependence.of(tables)]
         if len(about):
-            found.append(self._best(about, rest))
+            found.append(self._best(place, about, others))
             claim.most = max(claim.most, found[1].most_gain)
         known = [test.p_value for test in found if test.p_value is not None]
         claim.p_value = min(1.0, min(known) * (len(about) + 1)) if known else None
         claim.gain = max(test.gain for test in found)
 
-    def _rest(self, place: int) -> list[int]:
-        """Columns of the patterns: the core and the chosen arrangements without this member."""
-        others = [
-            self.n_members + number
-            for number, column in enumerate(self.chosen)
-            if place not in self._arrangement(column).members
-        ]
-        return [*self.question.core_without(place), *others]
+    def _choose(self, given: list[int], columns: Ints) -> list[int]:
+        """The strongest arrangement given some members and those chosen, one by one, until none is strong."""
+        least, chosen = 2 * self.question.least, list[int]()
+        while len(columns) and len(chosen) < MOST_CHOSEN:
+            tests = self._test(self._target, [*given, *chosen], columns)
+            strong = tests.holds(self._alpha / len(columns)) & (tests.g2 - tests.dof >= least)
+            if not strong.any():
+                break
+            chosen.append(int(columns[np.argmax(np.where(strong, tests.g2, -1.0))]))
+        return chosen
 
-    def _best(self, about: Ints, rest: list[int]) -> Dependence:
+    def _others(self, place: int) -> list[int]:
+        """The arrangements chosen among those that are not about a member."""
+        return self._choose(self.question.core_without(place), self._columns[~self._is_about(place)])
+
+    def _is_about(self, place: int) -> NDArray[np.bool_]:
+        return np.array([place in one.members for one in self.found], bool)
+
+    def _tables(self, place: int, others: list[int]) -> Ints:
+        """Tables of a member's presence given the core and other arrangements."""
+        given = [*self.question.core_without(place), *range(self.n_members, self.n_members + len(others))]
+        return self._patterns(tuple(others)).tables(place, given)
+
+    def _patterns(self, columns: tuple[int, ...]) -> Patterns:
+        if columns not in self._known:
+            self._known[columns] = self.question.patterns(self._rows(columns))
+        return self._known[columns]
+
+    def _best(self, place: int, about: Ints, others: list[int]) -> Dependence:
         """The strongest arrangement about a member, tested as one of few would be."""
-        columns = [at if at < self.n_members else self.chosen[at - self.n_members] for at in rest]
-        tests = self.test(self.target, columns, about)
+        core = self.question.core_without(place)
+        tests = self._test(self._target, [*core, *others], about)
         best = int(about[np.argmax(np.where(tests.dof > 0, tests.g2 - tests.dof, -np.inf))])
-        rows = [self._arrangement(column).rows for column in (*self.chosen, best)]
-        tables = self.question.patterns(rows).tables(self.n_members + len(self.chosen), rest)
-        return Dependence.of(tables)
+        last = self.n_members + len(others)
+        patterns = self._patterns((*others, best))
+        return Dependence.of(patterns.tables(last, [*core, *range(self.n_members, last)]))
+
+    def _rows(self, columns: Sequence[int]) -> list[Ints]:
+        return [self.found[column - self.n_members].rows for column in columns]
 
     def _is_everywhere(self, claim: Claim) -> bool:
         counts = self.question.ground.test.counts
@@ -184,9 +204,6 @@ class _Arranged:
         """
         claim.unseen, claim.left = 0.0, own_leftover(tables)
         claim.most = 0.0 if explained else np.inf
-
-    def _arrangement(self, column: int) -> Arrangement:
-        return self.found[column - self.n_members]
 
 
 def _matrix(columns: Sequence[Rows | Ints], n_rows: int) -> sp.csr_array:

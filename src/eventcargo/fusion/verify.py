@@ -4,17 +4,17 @@ Two witnesses speak for an edge. Phase 1 claims that in so many sequences (frequ
 was worth so much (strength, in nats); it sees order, number and time, but only as well as its model does. The
 data count sequences, without a model, but a count may have nothing to compare. They meet like this:
 
-- **Confirmed** is an edge whose event type tells of the label given the rest of the boundary, by presence or
-  by an arrangement of the members, with a p-value that survives Benjamini and Hochberg's procedure over all
-  edges, and with a gain of at least `least_gain` nats for each sequence that carries the label. With many
-  sequences everything is significant; then the gain decides.
+- **Confirmed** is an edge whose event type tells of the label given the rest of the boundary (presence and
+  arrangements of the other members), by its presence or an arrangement, with a p-value that survives
+  Benjamini and Hochberg's procedure over all edges, and with a gain of at least `least_gain` nats for each
+  sequence that carries the label. With many sequences everything is significant; then the gain decides.
 - **Refuted** is an edge for which the data leave less room than half of its claim. The room is the most that
   the presence of the event type (and every arrangement about it) can be worth, errors allowed for, and never
   more than what is left to tell of the label once the rest of the boundary is known. Sequences with nothing
   to compare them with count in full for the claim. So an edge is refuted only where an effect as large as the
   claimed one would have been seen; where the test has no power, phase 1 is believed.
-- A claim below `least_gain` cannot stand by itself and must be confirmed. An edge without a claim (of a graph
-  that knows no frequency or strength) must have room for `least_gain`.
+- A claim below twice `least_gain` cannot stand by itself and must be confirmed. An edge without a claim (of a
+  graph that knows no frequency or strength) must have room for `least_gain`.
 
 Confirmed edges stay; of the others those stay that are not refuted. Before that each boundary may grow by
 event types that are missing: those must be confirmed, with a Bonferroni correction for all pairs.
@@ -61,10 +61,11 @@ def verify(
     config: VerifyConfig | None = None,
     knowledge: Resolved | None = None,
 ) -> LabelGraph:
-    """The graph with p-values, without the edges the data refute and with those that were missing.
+    """The graph with p-values and gains, without the edges the data refute and with those that were missing.
 
-    The p-value is null where no test could be made. An added edge has no frequency; its strength is its gain
-    for each sequence that carries the label. Required edges stay, forbidden ones are not added.
+    The gain, by which boundaries are ordered, is what the data say the event type is worth, in nats for each
+    sequence that carries the label. The p-value is null where no test could be made. An added edge has no
+    frequency; its strength is its gain. Required edges stay, forbidden ones are not added.
 
     >>> from dataclasses import replace
     >>> from eventcargo.events import EventSequence
@@ -84,8 +85,7 @@ def verify(
     asked = [question for question in questions if question.claims]
     level = config.alpha / max(1, sum(len(question.claims) for question in asked))
     for question in asked:
-        question.ask_presence()
-        question.ask_arrangements(level)
+        question.ask(level)
     kept = _kept(asked, config.alpha, frozenset() if knowledge is None else knowledge.required)
     return _graph(graph, data, kept)
 
@@ -146,10 +146,14 @@ def _discoveries(p_values: list[float | None], alpha: float) -> NDArray[np.bool_
 def _graph(graph: LabelGraph, data: EventDataset, kept: list[tuple[str, str, Claim]]) -> LabelGraph:
     carriers = dict(zip(data.label_names, data.support.tolist(), strict=True))
     support = carriers | {label: count for label, count in graph.support.items() if count is not None}
-    rows = [(label, event, claim.p_value) for label, event, claim in kept if not claim.is_new]
-    schema = {"label": pl.String, "event": pl.String, "p_value": pl.Float64}
+    rows = [
+        (label, event, claim.p_value, claim.gain / max(carriers[label], 1))
+        for label, event, claim in kept
+        if not claim.is_new
+    ]
+    schema = {"label": pl.String, "event": pl.String, "p_value": pl.Float64, "gain": pl.Float64}
     tested = pl.DataFrame(rows, schema=schema, orient="row")
-    old = graph.edges.drop("p_value").join(tested, on=["label", "event"], maintain_order="left")
+    old = graph.edges.drop("p_value", "gain").join(tested, on=["label", "event"], maintain_order="left")
     added = [
         _added(label, event, claim, carriers[label], support[label])
         for label, event, claim in kept
@@ -168,4 +172,5 @@ def _added(label: str, event: str, claim: Claim, carriers: int, support: int) ->
         "strength": claim.gain / carriers,
         "effect": claim.effect,
         "p_value": claim.p_value,
+        "gain": claim.gain / carriers,
     }
