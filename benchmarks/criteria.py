@@ -2,25 +2,30 @@
 
 Regime `fleet`, a model for each seed, trained on its own sequences; phase 1 by both tests on 50,000 others.
 Shards of phase 1 in random order are taken until they hold m sequences; every rule fuses the same votes.
-Run: `.venv/bin/python benchmarks/criteria.py [--figure docs/criteria.png]`
+Each seed leaves its model, its edges and a JSON file in a folder of parts, so that the script goes on where
+it was stopped, and seeds may be run apart; at the end all of them become one table.
+Run: `.venv/bin/python benchmarks/criteria.py [--seeds 0 1 2] [--figure docs/criteria.png]`
 """
 
 import argparse
 import json
-import tempfile
+import time
 import warnings
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eventcargo import EdgeTable, LabelGraph, evaluate
+from eventcargo import LabelGraph, evaluate
 from eventcargo.edges import EdgeFolder
 from eventcargo.errors import EventCargoWarning
 from eventcargo.evaluation import Scores, count_support
 from eventcargo.events import EventDataset
 from eventcargo.fusion import FuseConfig, Poll, fuse
+from eventcargo.models.density import DensityModel
+from eventcargo.models.loading import load_model
 from eventcargo.models.settings import TrainConfig
 from eventcargo.models.sizes import preset
 from eventcargo.models.training import train
@@ -28,7 +33,7 @@ from eventcargo.oneshot.extract import extract
 from eventcargo.oneshot.settings import ExtractConfig
 from eventcargo.simulate import simulate
 
-from record import RESULTS, provenance, save
+from record import provenance, save
 
 SEEDS, TRAINED, SHARD = (0, 1, 2), 20_000, 512
 SIZES = (512, 1_024, 2_048, 5_120, 10_240, 20_480, 49_664)
@@ -41,6 +46,7 @@ RULES: dict[str, dict[str, Any]] = {
     "caig": {"rule": "caig"},
     "confident": {"rule": "confident"},
 }
+PARTS = Path(__file__).parent / "parts" / "criteria"
 
 
 def main() -> None:
@@ -48,16 +54,17 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
     parser.add_argument("--sequences", type=int, default=50_000, help="most sequences of phase 1")
     parser.add_argument("--minutes", type=float, default=5.0, help="of training")
+    parser.add_argument("--workers", type=int, default=1, help="processes of phase 1; 0: all cores")
+    parser.add_argument("--parts", type=Path, default=PARTS)
     parser.add_argument("--figure", type=Path, default=None)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     warnings.simplefilter("ignore", EventCargoWarning)
-    path = options.out or RESULTS / "criteria.json"
-    rows = json.loads(path.read_text())["rows"] if path.exists() else []
-    for seed in options.seeds:
-        if not any(row["seed"] == seed for row in rows):
-            rows += run(seed, options.sequences, options.minutes)
-            save("criteria", {**provenance(options.seeds), "rows": rows}, path)
+    home = options.parts / f"{options.sequences}-{options.minutes:g}"  # parts of other sizes stay apart
+    parts = [part(home / f"seed-{seed}", seed, options) for seed in options.seeds]
+    rows = [row for each in parts for row in each.pop("rows")]
+    result = {**provenance(options.seeds), "sequences": options.sequences, "minutes": options.minutes}
+    path = save("criteria", {**result, "parts": parts, "rows": rows}, options.out)
     for line in table(rows):
         print(line)
     if options.figure is not None:
@@ -65,27 +72,47 @@ def main() -> None:
     print(f"written to {path}")
 
 
-def run(seed: int, sequences: int, minutes: float) -> list[dict[str, Any]]:
+def part(home: Path, seed: int, options: argparse.Namespace) -> dict[str, Any]:
+    """The rows of a seed, and what they took, from its file or run now."""
+    path = home / "rows.json"
+    if not path.exists():
+        save("criteria", {**provenance(seed), **run(home, seed, options)}, path)
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def run(home: Path, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     """Scores of all rules with the votes of a growing number of sequences."""
-    made = simulate("fleet", sequences=TRAINED + sequences, seed=seed)
+    began, worked = time.perf_counter(), time.process_time()
+    made = simulate("fleet", sequences=TRAINED + options.sequences, seed=seed)
     first, rest = made.data.split(TRAINED / len(made.data), seed=seed)
-    model = train(first, TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed), preset("small"))
-    rows = []
-    with tempfile.TemporaryDirectory() as home:
-        config = ExtractConfig(test="both", shard=SHARD, seed=seed)
-        folder = extract(model, rest, Path(home) / "edges", config)
-        for m, poll in polls(folder):
-            rows += [{"seed": seed, "m": m, **row} for row in judged(poll, made.truth, rest)]
-            print(f"seed {seed}, {m:,} sequences", flush=True)
-    return rows
+    model = trained(home / "model", first, seed, options.minutes)
+    print(f"seed {seed}: model after {time.perf_counter() - began:.0f} s", flush=True)
+    config = ExtractConfig(test="both", shard=SHARD, seed=seed, workers=options.workers)
+    rows: list[dict[str, Any]] = []
+    for m, poll in polls(extract(model, rest, home / "edges", config, resume=True)):
+        rows += [{"seed": seed, "m": m, **row} for row in judged(poll, made.truth, rest)]
+        print(f"seed {seed}: {m:,} sequences after {time.perf_counter() - began:.0f} s", flush=True)
+    seconds = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - worked}
+    return {**seconds, "rows": rows}
+
+
+def trained(home: Path, data: EventDataset, seed: int, minutes: float) -> DensityModel:
+    """The model of a folder, trained first where it is not there yet."""
+    if not home.exists():
+        model = train(data, TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed), preset("small"))
+        model.save_pretrained(home)
+    return load_model(home)
 
 
 def polls(folder: EdgeFolder) -> Iterator[tuple[int, Poll]]:
     """The votes of the first shards, more and more of them; shards in an order drawn at random."""
-    order = np.random.default_rng(0).permutation(folder.n_shards)
-    for m in SIZES:
-        if m <= folder.n_shards * SHARD:
-            yield m, Poll.of(EdgeTable.join(folder.read(int(number)) for number in order[: m // SHARD]))
+    order = np.random.default_rng(0).permutation(folder.n_shards).tolist()
+    sizes = [m for m in SIZES if m <= folder.n_shards * SHARD]
+    whole: list[Poll] = []
+    for before, m in pairwise([0, *sizes]):
+        whole = [Poll.join([*whole, *(Poll.of(folder.read(n)) for n in order[before // SHARD : m // SHARD])])]
+        yield m, whole[0]
 
 
 def judged(poll: Poll, truth: LabelGraph, data: EventDataset) -> Iterator[dict[str, Any]]:
@@ -115,9 +142,10 @@ def means(
 
 
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:
+    sizes = ", ".join(f"{m:,}" for m in sorted({row["m"] for row in rows}))
     for test in ("prefix", "total"):
         for average in ("macro", "weighted"):
-            yield f"{test}, {average} F1 against m: {', '.join(f'{m:,}' for m in SIZES)}"
+            yield f"{test}, {average} F1 against m: {sizes}"
             for rule in RULES:
                 figures = " ".join(f"{value:.3f}" for _, value in means(rows, test, rule, average, "f1"))
                 yield f"  {rule:14} {figures}"

@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ from eventcargo import ConfigError, DataError, EdgeTable
 from eventcargo.edges import CHANCES, EDGES, SUPPORT
 from eventcargo.errors import EventCargoWarning
 from eventcargo.fusion import Votes
+from eventcargo.fusion.votes import Count
 
 KIND = {"test": "total", "polarity": "present"}
 
@@ -154,3 +156,33 @@ def test_a_strength_that_is_no_number_is_refused(value: float) -> None:
 def test_sums_that_would_wrap_around_are_refused() -> None:
     with pytest.raises(DataError, match=r"strength adds up to 4e\+09, at most 2,147,483,648"):
         Votes.of(table(("s1", "x", 0, 2e9, 0.0), ("s2", "x", 0, 2e9, 0.0)))
+
+
+@pytest.mark.parametrize("name", ["sequence", "label", "event"])
+def test_an_edge_without_a_name_is_refused(name: str) -> None:
+    part = table(("s1", "x", 0, 0.5, 0.0), ("s2", "x", 0, 0.5, 0.0))
+    empty = pl.when(pl.col("sequence") == "s1").then(name).alias(name)
+    with pytest.raises(DataError, match=f"1 of 2 edges have no {name}"):
+        Votes.of(EdgeTable(part.edges.with_columns(empty), part.support, part.chances))
+
+
+def test_a_chance_without_a_count_is_refused() -> None:
+    part = table()
+    empty = part.chances.with_columns(sequences=pl.when(pl.col("event") == "x").then("sequences"))
+    with pytest.raises(DataError, match="1 of 2 chances have no sequences"):
+        Votes.of(EdgeTable(part.edges, part.support, empty))
+
+
+def test_votes_without_a_count_are_not_joined() -> None:
+    votes = Votes.of(table(("s1", "x", 0, 0.5, 0.0)))
+    empty = replace(votes, counts=votes.counts.with_columns(effect=pl.lit(None, pl.Int64)))
+    with pytest.raises(DataError, match="1 of 1 votes have no effect"):
+        Votes.join([empty, votes])
+
+
+def test_a_count_whose_votes_were_taken_starts_again_from_nothing() -> None:
+    count = Count()
+    for event in ("x", "y"):
+        count.add(table(("s1", event, 0, 0.5, 0.0)))
+        votes = count.votes()["total", "present"]
+    assert votes.table.select("event", "votes", "support").rows() == [("y", 1, 4)]

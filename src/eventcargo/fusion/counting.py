@@ -5,11 +5,12 @@ compare than text; at the end they become names again, sorted. Only whole number
 result has the same bytes in whatever order and parts the rows come.
 """
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eventcargo.edges import EdgeTable
 from eventcargo.errors import ConfigError, DataError
 
 GRAINS = 2**32
@@ -24,8 +25,11 @@ KINDS = [(test, polarity) for test in TESTS for polarity in POLARITIES]
 NAME_BITS = 28
 """Bits of the number of a label, and of that of an event type, in the number of both."""
 
-WAITING = 4_000_000
+WAITING = 8_000_000
 """Rows that may wait before they are summed; more where the sums so far have more."""
+
+MIX = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number by which keys are multiplied, so that all their bits meet those of another number."""
 
 
 class Numbering:
@@ -93,6 +97,12 @@ def kind_numbers(rows: pl.DataFrame) -> pl.Series:
     return found
 
 
+def count_kinds(keys: pl.Series) -> list[int]:
+    """How many of the keys are of each of `KINDS`."""
+    kinds = (keys.to_numpy() >> np.uint64(2 * NAME_BITS)).astype(np.int64)
+    return np.bincount(kinds, minlength=len(KINDS)).tolist()
+
+
 class Sums:
     """Sums of whole numbers of rows of the same key.
 
@@ -116,7 +126,7 @@ class Sums:
         """Add rows of these keys."""
         self._check(rows)
         part = rows.select(pl.col(self._columns).cast(pl.Int64)).insert_column(0, keys)
-        self._waiting.append(part)
+        self._waiting.append(_added([part]))
         if sum(map(len, self._waiting)) > max(WAITING, len(self._summed)):
             self.table()
 
@@ -131,27 +141,55 @@ class Sums:
                 )
 
     def table(self) -> pl.DataFrame:
-        """The sums so far, in no order."""
+        """The sums so far, sorted by key."""
         if self._waiting:
-            self._summed = pl.concat([self._summed, *self._waiting]).group_by("key").sum()
+            self._summed = _added([self._summed, *self._waiting])
             self._waiting = []
         return self._summed
 
 
-def ballots(table: EdgeTable, keys: pl.Series) -> pl.Series | None:
+def _added(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The sums of rows of the same key, sorted by key."""
+    keys = np.concatenate([part["key"].to_numpy() for part in parts])
+    if not len(keys):
+        return parts[0]
+    order = np.argsort(keys, kind="stable" if len(parts) > 1 else None)  # stable: merges what is sorted
+    keys = keys[order]
+    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    sums = {"key": keys[starts]}
+    for name in parts[0].columns[1:]:
+        sums[name] = np.add.reduceat(np.concatenate([part[name].to_numpy() for part in parts])[order], starts)
+    return pl.DataFrame(sums)
+
+
+def ballots(edges: pl.DataFrame, keys: pl.Series) -> pl.Series | None:
     """Rows that vote, None for all of them: of an edge's occurrences in a sequence the strongest.
 
     Of equally strong ones the first votes.
     """
-    edges, sequences = table.edges, Numbering().number(table.edges["sequence"])
-    places = pl.DataFrame({"key": keys, "sequence": sequences})
-    repeated, rows = places.is_duplicated(), pl.int_range(len(edges), dtype=pl.UInt32, eager=True)
-    if not repeated.any():
+    repeated = _maybe_repeated(keys, edges["sequence"])
+    if repeated is None:
         return None
-    again = places.with_columns(edges["strength"], edges["position"], row=rows).filter(repeated)
+    rows = pl.int_range(len(edges), dtype=pl.UInt32, eager=True)
+    again = edges.select("sequence", "strength", "position", keys, row=rows).filter(repeated)
     again = again.sort("strength", "position", descending=[True, False])
     strongest = again.unique(["key", "sequence"], keep="first", maintain_order=True)["row"]
     return pl.concat([rows.filter(~repeated), strongest])
+
+
+def _maybe_repeated(keys: pl.Series, sequences: pl.Series) -> pl.Series | None:
+    """Which rows have the key and the sequence of another one, None if none has; seldom a row too many.
+
+    Both become one number, the same where both are the same, and numbers are sorted far quicker than names
+    are compared. Different ones may meet in a number, so that those found are still to be compared.
+    """
+    mixed = (keys.to_numpy() * MIX) ^ sequences.hash().to_numpy()
+    ordered = np.sort(mixed)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(twice):
+        return None
+    places = np.minimum(np.searchsorted(twice, mixed), len(twice) - 1)
+    return pl.Series(twice[places] == mixed)
 
 
 def counted(edges: pl.DataFrame) -> pl.DataFrame:
@@ -168,6 +206,13 @@ def counted(edges: pl.DataFrame) -> pl.DataFrame:
 def _grains(name: str) -> pl.Expr:
     """A column in whole grains; what is null adds nothing."""
     return (pl.col(name).cast(pl.Float64) * GRAINS).round().cast(pl.Int64).fill_null(0).alias(name)
+
+
+def check_filled(rows: pl.DataFrame, names: Iterable[str], what: str) -> None:
+    """Refuse rows without a name or a count, which would be counted as of one another or as nothing."""
+    for name in names:
+        if empty := rows[name].null_count():
+            raise DataError(f"{empty:,} of {len(rows):,} {what} have no {name}; extract the edges again")
 
 
 def check_numbers(edges: pl.DataFrame) -> None:

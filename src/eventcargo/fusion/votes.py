@@ -23,7 +23,9 @@ from eventcargo.fusion.counting import (
     Keys,
     Sums,
     ballots,
+    check_filled,
     check_numbers,
+    count_kinds,
     counted,
     kind_numbers,
 )
@@ -144,12 +146,16 @@ class Count:
     """
 
     def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
         self._counts, self._chances = (Keys(), Sums([*COUNTS][2:])), (Keys(), Sums(["chances"]))
         self._tested = dict[Kind, list[pl.DataFrame]]()
 
     def add(self, table: EdgeTable) -> None:
         """Count the votes of a table."""
-        _check_tested(table)
+        check_filled(table.edges, ("sequence", "label", "event"), "edges")
+        check_filled(table.chances, ("label", "event", "sequences"), "chances")
         check_numbers(table.edges)
         for kind in table.support.select("test", "polarity").unique().rows():
             part = table.support.filter(test=kind[0], polarity=kind[1]).select("label", support="sequences")
@@ -166,7 +172,8 @@ class Count:
     def _add_edges(self, table: EdgeTable) -> None:
         keys, sums = self._counts
         found = keys.of(table.edges)
-        which, rows = ballots(table, found), counted(table.edges)
+        _check_tested(found, table.support)
+        which, rows = ballots(table.edges, found), counted(table.edges)
         sums.add(*((found, rows) if which is None else (found[which], rows[which])))
 
     def add_votes(self, votes: Votes) -> None:
@@ -174,21 +181,24 @@ class Count:
         kind = {"test": pl.lit(votes.test), "polarity": pl.lit(votes.polarity)}
         self._tested.setdefault((votes.test, votes.polarity), []).append(votes.tested)
         for (keys, sums), part in ((self._chances, votes.chances), (self._counts, votes.counts)):
+            check_filled(part, part.columns, "votes")
             sums.add(keys.of(part.with_columns(**kind)), part)
 
     def votes(self) -> dict[Kind, Votes]:
-        """The votes by test and polarity."""
+        """The votes by test and polarity, after which the count starts again from nothing."""
         with ThreadPoolExecutor(2) as pool:
             named = pool.map(lambda pair: pair[0].named(pair[1].table()), (self._counts, self._chances))
             counts, chances = named
+        tested = self._tested
+        self._start()  # frees memory that the checks of the votes need
         return {
             kind: replace(
                 _none(*kind),
                 counts=counts.get(kind, pl.DataFrame(schema=COUNTS)),
                 chances=chances.get(kind, pl.DataFrame(schema=CHANCES)),
-                tested=summed(pl.concat(self._tested[kind])),
+                tested=summed(pl.concat(tested[kind])),
             )
-            for kind in sorted(self._tested)
+            for kind in sorted(tested)
         }
 
 
@@ -197,16 +207,16 @@ def _none(test: str, polarity: str) -> Votes:
     return Votes(test, polarity, *(pl.DataFrame(schema=schema) for schema in TABLES.values()))
 
 
-def _check_tested(table: EdgeTable) -> None:
+def _check_tested(keys: pl.Series, support: pl.DataFrame) -> None:
     """Refuse edges of a test and polarity in which nothing was tested: they would go uncounted."""
-    found, tested = kind_numbers(table.edges), kind_numbers(table.support)
-    odd = sorted(set(found.unique()) - set(tested.unique()))
-    if odd:
-        test, polarity = KINDS[odd[0]]
-        raise DataError(
-            f"{(found == odd[0]).sum():,} edges are by {test} where the label is {polarity}, where no label "
-            "was tested; give the whole edge table"
-        )
+    tested = set(kind_numbers(support).unique())
+    for number, edges in enumerate(count_kinds(keys)):
+        if edges and number not in tested:
+            test, polarity = KINDS[number]
+            raise DataError(
+                f"{edges:,} edges are by {test} where the label is {polarity}, where no label was tested; "
+                "give the whole edge table"
+            )
 
 
 def _check_kind(test: str, polarity: str) -> None:
