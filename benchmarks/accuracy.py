@@ -1,9 +1,10 @@
 """Every method on every regime and on two real data sets: boundaries, single sequences, time and memory.
 
 Each unit (case, method, seed) runs in a process of its own and leaves a JSON file, so that the script goes on
-where it was stopped; at the end all units become one table. Settings were chosen on seeds from 100 on; seeds
-0 to 4 are for the test.
-Run: `.venv/bin/python benchmarks/accuracy.py [--data FOLDER] [--seeds ...] [--cases ...] [--methods ...]`
+where it was stopped; at the end all units become JSON, tables and a figure. Settings were chosen on seeds
+from 100 on; seeds 0 to 4 are for the test.
+Run: `.venv/bin/python benchmarks/accuracy.py [--data FOLDER] [--seeds ...] [--cases ...] [--methods ...]
+[--figure docs/accuracy.png]`
 """
 
 import argparse
@@ -27,6 +28,7 @@ from eventcargo.errors import EventCargoWarning
 from eventcargo.evaluation import Scores, count_support, evaluate_oneshot, predict_all
 from eventcargo.simulate import simulate
 
+from accuracy_tables import draw, markdown
 from record import peak_gigabytes, provenance, save
 
 SIMULATED: Mapping[str, Mapping[str, Any]] = {
@@ -67,6 +69,7 @@ def main() -> None:
     parser.add_argument("--max-time", default="15m", help="of a run of ours")
     parser.add_argument("--unit", nargs=3, default=None, help="one case, method and seed, in this process")
     parser.add_argument("--parts", type=Path, default=PARTS)
+    parser.add_argument("--figure", type=Path, default=None)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     if options.unit:
@@ -76,8 +79,10 @@ def main() -> None:
     units = [unit for unit in _units(options) if _done(unit, options)]
     rows = [json.loads(_part(unit, options.parts).read_text()) for unit in units]
     summary = summarise(rows)
-    for line in summary:
-        print(describe(line))
+    for text in markdown(summary, rows):
+        print(text)
+    if options.figure is not None:
+        draw(summary, options.figure)
     result = {**provenance(options.seeds), "max_time": options.max_time, "summary": summary, "rows": rows}
     print(f"written to {save('accuracy', result, options.out)}")
 
@@ -133,6 +138,8 @@ def run_unit(case: str, method: str, seed: int, max_time: str, folder: Path | No
     extra["first_is_true"] = first_is_true(graph, truth, comparison)
     if case in REAL:
         extra["boundaries"] = graph.boundaries
+        promoting = LabelGraph.from_edges(graph.edges.filter(graph.edges["sign"] > 0), graph.support)
+        extra["promoting"] = _plain(evaluate(promoting, truth, **comparison), "macro")
     return _unit(case, method, seed, scores, data, seconds, extra)
 
 
@@ -243,7 +250,7 @@ def quartiles(scores: Scores) -> list[dict[str, float]]:
 def summarise(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Means over seeds, one line for each case and method."""
     lines = []
-    for case, method in sorted({(row["case"], row["method"]) for row in rows}):
+    for case, method in dict.fromkeys((row["case"], row["method"]) for row in rows):
         part = [row for row in rows if (row["case"], row["method"]) == (case, method)]
         line: dict[str, Any] = {"case": case, "method": method, "seeds": sorted(row["seed"] for row in part)}
         for average in ("micro", "macro", "weighted"):

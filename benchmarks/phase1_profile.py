@@ -95,7 +95,7 @@ def peak() -> float:
 
 
 class Counted:
-    """A model that counts the operations which its answers need."""
+    """A model that counts the operations which its answers need; it answers phase 1 as the model does."""
 
     def __init__(self, model: Transformer) -> None:
         self._model, self.operations = model, 0.0
@@ -105,29 +105,57 @@ class Counted:
             model.max_length,
         )
 
-    def densities(
-        self,
-        batch: Batch,
-        *,
-        events_at: Any = None,
-        labels_at: Any = None,
-        label_columns: Any = None,
-    ) -> Densities:
-        """What the model says."""
+    @property
+    def event_weight(self) -> torch.Tensor:
+        return self._model.event_weight
+
+    def event_logits(self, states: torch.Tensor) -> torch.Tensor:
+        """What the model says; asked for the bias alone, which needs no operation."""
+        return self._model.event_logits(states)
+
+    def states(self, batch: Batch, for_labels: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
+        """The model's states, and the map of all to the next events; BOS is the same for all sequences."""
         c, lengths = self._model.config, batch.lengths
-        gates = 3 if c.activation == "swiglu" else 2
-        pairs = 2.0 * (lengths**2).sum() * c.width  # of one causal attention: two products, half the square
-        token = 2.0 * lengths.sum() * c.width  # of one map from width to one number
-        own = token * (4 * c.width + gates * c.hidden) + pairs
-        self.operations += c.layers * own
-        if labels_at is not None:
-            self.operations += c.label_layers * (own + token * 4 * c.width + pairs)
-            self.operations += 2.0 * labels_at.sum() * c.width * len(label_columns)
-        if events_at is not None:
-            self.operations += 2.0 * events_at.sum() * c.width * len(self.vocabulary)
-        return self._model.densities(
-            batch, events_at=events_at, labels_at=labels_at, label_columns=label_columns
-        )
+        self.operations += c.layers * self._block(lengths)
+        self.operations += 2.0 * (lengths.sum() - len(lengths) + 1) * c.width * len(self.vocabulary)
+        return self._model.states(batch, for_labels)
+
+    def particle_labels(
+        self, batch: Batch, n: int, first: int, labels_at: Any, label_columns: Any
+    ) -> list[torch.Tensor]:
+        """What the model says; of what particles share the first attention is needed once."""
+        c, lengths = self._model.config, batch.lengths
+        shared, stacks = lengths[::n] - first, 2 if c.label_layers else 1
+        saved = 3 * self._map(shared.sum(), c.width) + self._attention(shared)
+        kept = labels_at.sum()
+        of_others = self._map(lengths.sum() - kept, c.width) + self._feed(lengths.sum() - kept)
+        self.operations += (c.layers + c.label_layers) * self._block(lengths)
+        self.operations += c.label_layers * (4 * self._map(lengths.sum(), c.width) + self._attention(lengths))
+        self.operations -= stacks * (n - 1) * saved + of_others
+        for at, own in enumerate(label_columns):
+            self.operations += self._map(labels_at[at * n : (at + 1) * n].sum(), len(own))
+        return self._model.particle_labels(batch, n, first, labels_at, label_columns)
+
+    def densities(self, batch: Batch, **asked: Any) -> Densities:
+        """No part of phase 1 with particles asks for these; they are not counted."""
+        raise NotImplementedError(f"operations of densities({', '.join(asked)}) are not counted")
+
+    def _map(self, positions: float, n_out: int) -> float:
+        """Operations of a linear map of states."""
+        return 2.0 * positions * self._model.config.width * n_out
+
+    def _attention(self, lengths: Any) -> float:
+        """Operations of a causal attention: two products, half the square."""
+        return float(2.0 * (lengths**2).sum() * self._model.config.width)
+
+    def _feed(self, positions: float) -> float:
+        c = self._model.config
+        return self._map(positions, (3 if c.activation == "swiglu" else 2) * c.hidden)
+
+    def _block(self, lengths: Any) -> float:
+        """Operations of a block without reading another stack."""
+        c, positions = self._model.config, lengths.sum()
+        return 4 * self._map(positions, c.width) + self._feed(positions) + self._attention(lengths)
 
 
 def shares(work: Callable[[], Any]) -> dict[str, float]:

@@ -13,8 +13,8 @@ from eventcargo.features import (
     Events,
     Moments,
     feature_matrix,
-    selected_moments,
 )
+from eventcargo.models.relevance import chosen_moments
 from eventcargo.simulate import simulate
 
 SIZE = 7
@@ -121,7 +121,7 @@ def test_matrix_of_whole_sequences_agrees_with_moments_of_batches(family: str) -
     parts = [made.take(rows) for rows in made.in_order(300)]
     matrix, keys = feature_matrix(parts, family, len(vocabulary), 3, min_support=2)
     whole = made.take(np.arange(len(data)))
-    found = selected_moments(whole, family, len(vocabulary), 3, keys)
+    found = chosen_moments(Events.from_batch(whole, len(vocabulary)), family, 3, keys)
     again = np.zeros(matrix.shape, int)
     again[found.rows, found.keys] = 1
     assert np.array_equal(matrix.toarray(), again)
@@ -149,8 +149,3 @@ def test_a_feature_with_just_enough_support_stays() -> None:
 
 def test_repeated_feature_counts_one_sequence_once() -> None:
     assert len(feature_matrix([batch_of("aaa", "b")], "presence", SIZE, 1, min_support=2)[1]) == 0
-
-
-def test_no_selected_key_gives_no_moment() -> None:
-    found = selected_moments(batch_of("ab"), "presence", SIZE, 1, np.zeros(0, np.int64))
-    assert len(found.rows) == 0

@@ -181,21 +181,6 @@ FAMILIES: dict[str, Callable[[Events, int], Moments]] = {
 """Every family by name; each takes events and the window, which only pairs use."""
 
 
-def selected_moments(batch: Batch, family: str, size: int, window: int, keys: Ints) -> Moments:
-    """First moments of the features with these sorted keys in a batch; `keys` become their numbers.
-
-    >>> ids, times = np.array([[1, 4, 5, 4, 2]]), np.zeros((1, 5), np.float32)
-    >>> batch = Batch(ids, times, np.array([5]), np.zeros((1, 0), np.float32))
-    >>> found = selected_moments(batch, "adjacent", size=6, window=1, keys=np.array([5 * 6 + 4]))
-    >>> found.rows.tolist(), found.positions.tolist(), found.keys.tolist()
-    ([0], [3], [0])
-    """
-    moments = FAMILIES[family](Events.from_batch(batch, size), window)
-    at = np.searchsorted(keys, moments.keys)
-    known = keys[np.minimum(at, len(keys) - 1)] == moments.keys if len(keys) else np.zeros(len(at), bool)
-    return Moments(moments.rows[known], moments.positions[known], at[known]).first()
-
-
 def feature_matrix(
     batches: Iterable[Batch], family: str, size: int, window: int, min_support: int
 ) -> tuple[sp.csr_array, Ints]:

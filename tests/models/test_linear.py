@@ -95,6 +95,23 @@ def test_label_columns_pick_labels_in_the_order_asked_for(small: EventDataset) -
     assert torch.allclose(picked, term.logits(batch, batch.mask)[:, [2, 0]], atol=1e-4)
 
 
+def test_features_without_weight_for_the_labels_asked_for_change_nothing(small: EventDataset) -> None:
+    vocabulary = Vocabulary.from_dataset(small)
+    term, _ = full_term(small, vocabulary)
+    term.weights[::2, 1] = 0.0
+    batch = whole(small, vocabulary)
+    picked = term.logits(batch, batch.mask, np.array([1]))
+    assert torch.allclose(picked, term.logits(batch, batch.mask)[:, [1]], atol=1e-4)
+
+
+def test_moments_of_used_features_are_those_of_all(small: EventDataset) -> None:
+    vocabulary = Vocabulary.from_dataset(small)
+    term, _ = full_term(small, vocabulary)
+    batch, used = whole(small, vocabulary), np.arange(term.n_features) % 3 == 0
+    found, every = term.moments(batch, used), term.moments(batch)
+    assert found.keys.tolist() == every.keys[used[every.keys]].tolist()
+
+
 def test_padding_changes_nothing(small: EventDataset) -> None:
     vocabulary = Vocabulary.from_dataset(small)
     term, _ = full_term(small, vocabulary)

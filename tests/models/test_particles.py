@@ -46,18 +46,20 @@ def random_model(shape: TransformerConfig) -> Transformer:
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_labels_of_particles_are_those_of_single_sequences(shape: TransformerConfig) -> None:
-    model, batch, columns = random_model(shape), particles(), np.array([0, 2])
+    model, batch, columns = random_model(shape), particles(), [np.array([0, 2]), np.array([1])]
     where = batch.mask & (np.arange(12) >= FIRST - 1)
     found = model.particle_labels(batch, N, FIRST, where, columns)
-    expected = model.densities(batch, labels_at=where, label_columns=columns).labels
-    assert expected is not None
-    assert torch.allclose(found, expected, rtol=1e-4, atol=1e-4)
+    every = model.densities(batch, labels_at=where).labels
+    assert every is not None
+    expected = torch.split(every, [int(where[:N].sum()), int(where[N:].sum())])
+    for part, whole, own in zip(found, expected, columns, strict=True):
+        assert torch.allclose(part, whole[:, own], rtol=1e-4, atol=1e-4)
 
 
 def test_particles_longer_than_the_model_reads_are_refused() -> None:
     model, batch = random_model(replace(preset("tiny"), max_length=11)), particles()
     with pytest.raises(DataError, match="12 positions for a model of at most 11"):
-        model.particle_labels(batch, N, FIRST, batch.mask, np.array([0]))
+        model.particle_labels(batch, N, FIRST, batch.mask, [np.array([0])] * 2)
 
 
 def by_hand(common: torch.Tensor, mine: torch.Tensor) -> torch.Tensor:

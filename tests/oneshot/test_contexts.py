@@ -8,9 +8,12 @@ import torch
 from eventcargo import ConfigError
 from eventcargo.batches import Batch, Batches
 from eventcargo.models.oracle import Oracle
+from eventcargo.models.sizes import preset
+from eventcargo.models.transformer import Transformer
 from eventcargo.oneshot.contexts import ContextConfig, Contexts, Proposals, propose, repeat, uniforms
+from eventcargo.oneshot.head import COLUMNS
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
-from eventcargo.vocabulary import BOS, EOS, SPECIAL, UNK
+from eventcargo.vocabulary import BOS, EOS, SPECIAL, UNK, Vocabulary
 
 FIRST = len(SPECIAL)
 ALL = ContextConfig(context=3, top_k=0, top_p=1.0, draws="independent")
@@ -60,6 +63,19 @@ def test_the_most_probable_of_very_many_event_types_are_found() -> None:
     for ids, row in zip(found.ids, logits, strict=True):
         expected = UNK + torch.argsort(row[UNK:], descending=True)[:20]
         assert ids.tolist() == sorted(expected.tolist())
+
+
+@pytest.mark.parametrize("nucleus", ["reaching", "within"])
+@pytest.mark.parametrize("spread", [0.5, 2.0, 4.0])
+def test_the_nucleus_of_very_many_event_types_is_that_of_the_whole_sum(spread: float, nucleus: Any) -> None:
+    """With a wide spread the most probable hold the mass, with a narrow one they are far from it."""
+    draw = torch.Generator().manual_seed(0)
+    logits = spread * torch.randn(20, 3 * COLUMNS + 5, generator=draw)
+    found = propose(logits, ContextConfig(top_k=20, top_p=0.8, nucleus=nucleus))
+    top = logits[:, UNK:].double().softmax(dim=1).topk(20).values
+    held = top.cumsum(dim=1) - (top if nucleus == "reaching" else 0.0)
+    expected = (held < 0.8).sum(dim=1).clamp(min=1)
+    assert (np.diff(found.cumulative, prepend=0.0) > 0).sum(axis=1).tolist() == expected.tolist()
 
 
 def test_the_nucleus_keeps_the_event_type_that_crosses_the_mass() -> None:
@@ -217,6 +233,59 @@ def test_what_stands_beside_a_sequence_changes_nothing(model: Oracle, batch: Bat
     alone = repeat(batch, np.array([3]))
     found = Contexts(model, alone, np.array([0]), np.array([7 + 3]), config).draw(0, 6, done=6)
     assert (found == beside).all()
+
+
+class Whole:
+    """A model that gives logits alone."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.vocabulary, self.label_names, self.max_length = (
+            model.vocabulary,
+            model.label_names,
+            model.max_length,
+        )
+        self.densities = model.densities
+
+
+def _observed(starts: list[float]) -> tuple[Transformer, Batch]:
+    """A random model of one value, and sequences of 100 events that start with these values."""
+    names, rng = tuple(f"e{number}" for number in range(COLUMNS + 9)), np.random.default_rng(4)
+    model = Transformer(preset("tiny"), Vocabulary(names), ["x"], value_names=["heat"]).eval()
+    draw = torch.Generator().manual_seed(5)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3, generator=draw)
+    ids = rng.integers(FIRST, FIRST + len(names), (len(starts), 102))
+    ids[:, 0], ids[:, -1] = BOS, EOS
+    values = rng.normal(size=(len(starts), 102, 1)).astype(np.float32)
+    values[:, :2, 0] = np.array(starts)[:, None]
+    times = np.arange(102, dtype=np.float32) * np.ones((len(starts), 1), np.float32)
+    labels, lengths = np.zeros((len(starts), 1), np.float32), np.full(len(starts), 102)
+    return model, Batch(ids, times, lengths, labels, values)
+
+
+@pytest.mark.parametrize("starts", [[1.0] * 3, [1.0, 1.0, 2.0]], ids=["alike", "differently"])
+def test_states_give_the_draws_that_logits_give(starts: list[float]) -> None:
+    model, batch = _observed(starts)
+    config, rows = ContextConfig(context=99, top_k=5), np.arange(len(starts))
+    split = Contexts(model, batch, rows, rows, config)
+    whole = Contexts(Whole(model), batch, rows, rows, config)
+    assert all((split.draw(row, 16) == whole.draw(row, 16)).all() for row in rows.tolist())
+
+
+@pytest.mark.parametrize("starts", [[1.0] * 3, [1.0, 1.0, -50.0]], ids=["alike", "differently"])
+def test_what_comes_first_is_given_the_values_of_the_start(starts: list[float]) -> None:
+    model, batch = _observed(starts)
+    rows, config = np.arange(3), ContextConfig(context=2, top_k=1)
+    logits = model.densities(batch, events_at=np.arange(102) == np.zeros((3, 1))).events
+    assert logits is not None
+    expected = (UNK + logits[:, UNK:].argmax(dim=1)).tolist()
+    contexts = Contexts(model, batch, rows, rows, config)
+    assert [int(contexts.draw(row, 1)[0, 0]) for row in rows.tolist()] == expected
+
+
+def test_no_sequence_needs_no_proposal() -> None:
+    model, batch = _observed([1.0])
+    assert Contexts(model, batch, np.zeros(0, np.int64), np.zeros(1, np.int64), ContextConfig())
 
 
 def test_repeated_rows_keep_their_marks_and_values() -> None:

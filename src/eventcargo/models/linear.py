@@ -24,9 +24,10 @@ from eventcargo.baselines.independence import IndependenceTest, Target
 from eventcargo.batches import Batch, Batches
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.events import EventDataset
-from eventcargo.features import FAMILIES, Moments, feature_matrix, selected_moments
+from eventcargo.features import FAMILIES, Events, Moments, feature_matrix
 from eventcargo.models.choice import Choice
 from eventcargo.models.lasso import Fit, base_fit, fit_lasso, reweight
+from eventcargo.models.relevance import AT_END, chosen_moments
 from eventcargo.vocabulary import Vocabulary
 
 Ints = NDArray[np.int64]
@@ -109,11 +110,14 @@ class LinearTerm:
 
     def logits(self, batch: Batch, labels_at: NDArray[np.bool_], label_columns: Ints | None = None) -> Tensor:
         """Logits given ids 0 to i at the positions asked for: (positions, labels)."""
-        weights, bias = self.weights, self.bias
+        weights, bias, used = self.weights, self.bias, None
         if label_columns is not None:
             columns = torch.from_numpy(np.asarray(label_columns)).to(bias.device)
             weights, bias = weights[:, columns], bias[columns]
-        moments = self.moments(batch)
+            used = (weights != 0).any(dim=1).cpu().numpy()
+        if not (labels_at & batch.at_end).any():
+            used = self._before_end() if used is None else used & self._before_end()
+        moments = self.moments(batch, used)
         rows, positions = (torch.from_numpy(at).to(bias.device) for at in np.nonzero(labels_at))
         if not (labels_at & ~batch.at_end).any():  # whole sequences need no running sum
             return _summed(moments.rows, moments.keys, len(batch.ids), weights)[rows] + bias
@@ -122,15 +126,23 @@ class LinearTerm:
         running = flat.view(n_rows, width, len(bias)).cumsum(1)  # (B, L, Y)
         return running[rows, positions] + bias
 
-    def moments(self, batch: Batch) -> Moments:
-        """When the selected features become true; the keys are rows of `weights`."""
-        parts, start = [], 0
+    def moments(self, batch: Batch, used: NDArray[np.bool_] | None = None) -> Moments:
+        """When the selected features, or those used of them, become true; the keys are rows of `weights`."""
+        parts, start, events = [], 0, Events.from_batch(batch, self.size)
         for family, keys in self.keys.items():
-            if len(keys):
-                found = selected_moments(batch, family, self.size, self.window, keys)
-                parts.append(Moments(found.rows, found.positions, found.keys + start))
+            rows = np.arange(start, start + len(keys))
             start += len(keys)
+            if used is not None:
+                rows, keys = rows[used[rows]], keys[used[rows]]
+            if len(keys):
+                found = chosen_moments(events, family, self.window, keys)
+                parts.append(Moments(found.rows, found.positions, rows[found.keys]))
         return Moments.join(parts)
+
+    def _before_end(self) -> NDArray[np.bool_]:
+        """Which features can become true before the end: (features,)."""
+        sizes = [len(keys) for keys in self.keys.values()]
+        return np.repeat([family not in AT_END for family in self.keys], sizes)
 
     def to_tensors(self) -> dict[str, Tensor]:
         """Everything as named tensors, for a safetensors file."""

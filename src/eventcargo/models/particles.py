@@ -7,6 +7,7 @@ particle adds C keys of its own. From then on everything differs, but the angles
 is that of `Transformer.states`, but for rounding.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -40,6 +41,27 @@ def particle_states(
         return cast(Tensor, model.label_norm(entered.through(model.blocks, None, kept)))
     memory = model.memory_norm(entered.through(model.blocks, None, None))
     return cast(Tensor, model.label_norm(entered.through(model.label_blocks, memory, kept)))
+
+
+def own_labels(
+    model: "Transformer",
+    states: Tensor,
+    batch: Batch,
+    n: int,
+    labels_at: NDArray[np.bool_],
+    label_columns: Sequence[NDArray[np.int64]],
+) -> list[Tensor]:
+    """Logits of each sequence's own labels from states as of `particle_states`: each (positions, labels).
+
+    Sequences of a pass have few labels in common; those of all for each would be many times as many.
+    """
+    found, stop = list[Tensor](), 0
+    for at, columns in enumerate(label_columns):
+        rows = slice(at * n, (at + 1) * n)
+        start, stop = stop, stop + int(labels_at[rows].sum())
+        own = _part(batch, rows, None)
+        found.append(model.label_logits(states[start:stop], own, labels_at[rows], columns))
+    return found
 
 
 def _part(batch: Batch, rows: slice, width: int | None) -> Batch:

@@ -23,7 +23,7 @@ from eventcargo.models.calibration import Calibration
 from eventcargo.models.checkpoint import read_model, write_model
 from eventcargo.models.density import IMPOSSIBLE, Densities
 from eventcargo.models.layers import Block, Timing
-from eventcargo.models.particles import particle_states
+from eventcargo.models.particles import own_labels, particle_states
 from eventcargo.models.rates import ValueScales
 from eventcargo.models.sizes import PRESETS, TransformerConfig, preset
 from eventcargo.models.values import ValueInput
@@ -308,11 +308,11 @@ class Transformer(nn.Module):
         n: int,
         first: int,
         labels_at: NDArray[np.bool_],
-        label_columns: NDArray[np.int64],
-    ) -> Tensor:
-        """Label logits as of `densities`, where each `n` rows differ in their `first` ids alone."""
+        label_columns: Sequence[NDArray[np.int64]],
+    ) -> list[Tensor]:
+        """Label logits as of `densities`, of each `n` rows, which differ in their `first` ids alone."""
         states = particle_states(self, batch, n, first, labels_at)
-        return self.label_logits(states, batch, labels_at, label_columns)
+        return own_labels(self, states, batch, n, labels_at, label_columns)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write config.json, vocabulary.json and model.safetensors; what a model wrote before is replaced."""

@@ -6,6 +6,7 @@ prefix, so that one pass gives all proposals; in the order `ancestral` each draw
 before it, which costs a pass for each position, over all particles.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +18,7 @@ from torch import Tensor
 from eventcargo.batches import Batch
 from eventcargo.errors import ConfigError
 from eventcargo.models.density import DensityModel
+from eventcargo.oneshot.head import StatesModel, column_parts, split_logits
 from eventcargo.vocabulary import UNK
 
 Ids = NDArray[np.int64]
@@ -25,6 +27,9 @@ Floats = NDArray[np.float64]
 PROPOSED_AT_ONCE = 64
 """Positions whose next events are computed at once: so many rows of logits over the whole vocabulary. Twice
 as many take a third longer, because less of them stays in the cache."""
+
+STATES_AT_ONCE = 4_096
+"""Positions whose states are computed at once, where a model gives these apart from its logits."""
 
 GROUP = 8
 """Event types of which only the most probable is looked at first, where there are many."""
@@ -78,7 +83,14 @@ class Proposals:
     ids: Ids  # (positions, k)
     cumulative: Floats  # (positions, k), the last is 1
 
-    def take(self, positions: slice) -> "Proposals":
+    @classmethod
+    def join(cls, parts: "Sequence[Proposals]") -> "Proposals":
+        """The proposals of one part after the other."""
+        return cls(
+            np.concatenate([part.ids for part in parts]), np.concatenate([part.cumulative for part in parts])
+        )
+
+    def take(self, positions: slice | Ids) -> "Proposals":
         return Proposals(self.ids[positions], self.cumulative[positions])
 
     def draw(self, uniforms: Floats) -> Ids:
@@ -102,8 +114,7 @@ def propose(logits: Tensor, config: ContextConfig) -> Proposals:
     if config.temperature != 1:
         events = events / config.temperature
     top, columns = _largest(events, min(config.top_k or events.shape[1], events.shape[1]))
-    highest = top.amax(dim=1, keepdim=True)
-    total = highest + (events - highest).exp_().sum(dim=1, keepdim=True).log_()
+    total = _log_total(events, top, config.top_p)
     ids, chances = columns.cpu().numpy() + UNK, (top.double() - total).exp().cpu().numpy()
     ids, chances = _ordered(ids, chances, np.lexsort((ids, -chances), axis=1))  # of equal ones the first id
     chances = np.where(_nucleus(chances, config), chances, 0.0)
@@ -123,12 +134,28 @@ def _largest(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
         top = torch.topk(values, k, dim=1)
         return top.values, top.indices
     maxima = values[:, : stride * GROUP].view(len(values), GROUP, stride).amax(dim=1)
-    first = torch.topk(maxima, k, dim=1).indices  # (positions, k)
+    first = _largest(maxima, k)[1]  # (positions, k)
     steps = stride * torch.arange(GROUP, device=values.device)
     rest = torch.arange(stride * GROUP, values.shape[1], device=values.device)
     columns = torch.cat([(first[:, None] + steps[:, None]).flatten(1), rest.expand(len(values), -1)], dim=1)
     top = torch.topk(values.gather(1, columns), k, dim=1)
     return top.values, columns.gather(1, top.indices)
+
+
+def _log_total(events: Tensor, top: Tensor, top_p: float) -> Tensor:
+    """Logarithm of the sum of exponentials: (positions, 1); or of a part of it that says the same.
+
+    A part is enough if even of it the top hold less than `top_p`: then the nucleus is all of them, and how
+    chances compare does not depend on the sum. With many event types a small part mostly is.
+    """
+    highest = top.amax(dim=1, keepdim=True)
+    enough = (top - highest).exp_().sum(dim=1, keepdim=True) / max(top_p - 2 * ROUNDING, ROUNDING)
+    total = torch.zeros_like(highest)
+    for start, stop in column_parts(events):
+        total += (events[:, start:stop] - highest).exp_().sum(dim=1, keepdim=True)
+        if bool((total >= enough).all()):
+            break
+    return highest + total.log_()
 
 
 def _nucleus(chances: Floats, config: ContextConfig) -> NDArray[np.bool_]:
@@ -210,14 +237,29 @@ class Contexts:
         return self._proposals[row].draw(at).T
 
     def _given_observed(self, rows: Ids) -> dict[int, Proposals]:
-        """Proposals of every sequence by its row; a pass over positions 0 to context - 1 gives them."""
-        context, found = self._config.context, {}
-        for part in np.array_split(rows, max(len(rows) * context // PROPOSED_AT_ONCE, 1)):
-            first = repeat(self._batch, part, context)
-            every = propose(self._next_events(first, np.ones(first.ids.shape, bool)), self._config)
-            for at, row in enumerate(part.tolist()):
-                found[row] = every.take(slice(at * context, (at + 1) * context))
-        return found
+        """Proposals of every sequence by its row; a pass over positions 0 to context - 1 gives them.
+
+        Where all sequences start alike, as they do but for values, what comes first is proposed once.
+        """
+        first = repeat(self._batch, rows, self._config.context)
+        asked = np.ones(first.ids.shape, bool)
+        asked[1:, :1] = not _start_alike(first)
+        numbers = (asked.cumsum() - 1).reshape(asked.shape)  # (rows, context)
+        numbers[:, :1] = np.where(asked[:, :1], numbers[:, :1], 0)
+        parts = [propose(logits, self._config) for logits in self._observed_logits(first, asked)]
+        every = Proposals.join(parts)
+        return {row: every.take(at) for row, at in zip(rows.tolist(), numbers, strict=True)}
+
+    def _observed_logits(self, batch: Batch, asked: NDArray[np.bool_]) -> Iterator[Tensor]:
+        """Next-event logits where asked for, some positions after others."""
+        split = isinstance(self._model, StatesModel)
+        size = STATES_AT_ONCE if split else PROPOSED_AT_ONCE
+        for part in np.array_split(np.arange(len(asked)), max(asked.size // size, 1)):
+            some = repeat(batch, part)
+            if isinstance(self._model, StatesModel):
+                yield from split_logits(self._model, some, asked[part], PROPOSED_AT_ONCE)
+            else:
+                yield self._next_events(some, asked[part])
 
     def _ancestral(self, row: int, at: Floats) -> Ids:
         """Position by position, given the particles as drawn so far."""
@@ -233,3 +275,9 @@ class Contexts:
         logits = self._model.densities(batch, events_at=where).events
         assert logits is not None
         return logits
+
+
+def _start_alike(batch: Batch) -> bool:
+    """Whether position 0 is the same in all sequences."""
+    starts = (batch.ids[:, :1], batch.times[:, :1], batch.values[:, :1])
+    return all(bool((part == part[:1]).all()) for part in starts)

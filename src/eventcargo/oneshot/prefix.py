@@ -176,9 +176,9 @@ class ParticleModel(Protocol):
     """A model that need not compute what all particles of a sequence have in common for each of them."""
 
     def particle_labels(
-        self, batch: Batch, n: int, first: int, labels_at: NDArray[np.bool_], label_columns: Ids
-    ) -> torch.Tensor:
-        """Label logits as of `densities`, where each `n` rows differ in their `first` ids alone."""
+        self, batch: Batch, n: int, first: int, labels_at: NDArray[np.bool_], label_columns: Sequence[Ids]
+    ) -> list[torch.Tensor]:
+        """Label logits as of `densities`, of each `n` rows, which differ in their `first` ids alone."""
         ...
 
 
@@ -241,25 +241,22 @@ class _Passes:
         batch = repeat(self._batch, np.repeat([tally.row for tally in tallies], n), tallies[-1].length)
         if contexts is not None:
             batch.ids[:, 1 : context + 1] = contexts.reshape(-1, context)
-        columns = np.unique(np.concatenate([tally.labels for tally in tallies]))
-        logits = self._labels(batch, n, columns)
-        start = 0
-        for tally in tallies:
-            width = tally.length - 1 - context
-            chosen = torch.as_tensor(np.searchsorted(columns, tally.labels), device=logits.device)
-            part = logits[start : start + n * width, chosen]
-            tally.add(part.view(n, width, len(tally.labels)), keeps)
-            start += n * width
+        logits = self._labels(batch, n, [tally.labels for tally in tallies])
+        for tally, part in zip(tallies, logits, strict=True):
+            tally.add(part.view(n, tally.length - 1 - context, len(tally.labels)), keeps)
 
-    def _labels(self, batch: Batch, n: int, columns: Ids) -> torch.Tensor:
-        """Label logits of particles, each `n` of a sequence, from the end of the context on."""
+    def _labels(self, batch: Batch, n: int, columns: Sequence[Ids]) -> list[torch.Tensor]:
+        """Logits of each sequence's own labels, of its `n` particles, from the end of the context on."""
         at, context = np.arange(batch.ids.shape[1]), self._config.context
         where = (at >= context) & (at < batch.lengths[:, None] - 1)
         if n > 1 and isinstance(self._model, ParticleModel):
             return self._model.particle_labels(batch, n, context + 1, where, columns)
-        logits = self._model.densities(batch, labels_at=where, label_columns=columns).labels
+        every = np.unique(np.concatenate(columns))
+        logits = self._model.densities(batch, labels_at=where, label_columns=every).labels
         assert logits is not None
-        return logits
+        parts = torch.split(logits, where.reshape(len(columns), -1).sum(axis=1).tolist())
+        chosen = [torch.as_tensor(np.searchsorted(every, own), device=logits.device) for own in columns]
+        return [part[:, own] for part, own in zip(parts, chosen, strict=True)]
 
 
 def _packed(lengths: Ids, tokens: int, padding: int) -> Iterator[tuple[int, int]]:
