@@ -26,9 +26,11 @@ from eventcargo.discovery import DiscoverConfig, Discovery
 from eventcargo.edges import EdgeTable
 from eventcargo.errors import EventCargoWarning
 from eventcargo.evaluation import Scores, count_support, evaluate_oneshot, predict_all
+from eventcargo.fusion import FuseConfig, fuse_run
 from eventcargo.simulate import simulate
 
 from accuracy_tables import draw, markdown
+from criteria import RULES
 from record import peak_gigabytes, provenance, save
 
 SIMULATED: Mapping[str, Mapping[str, Any]] = {
@@ -184,11 +186,18 @@ def discover(
             "oneshot": {name: _plain(oneshot, name) for name in ("micro", "macro", "weighted")},
             "label_model": None if found.quality is None else found.quality["overall"],
             "stages": run.record.seconds,
+            "fused": fused(run.folder, truth, comparison),
             "verdicts": levels,
             "reasons": reasons,
             "rules": rules,
         }
         return found.graph, extra
+
+
+def fused(folder: Path, truth: LabelGraph, comparison: Mapping[str, Any]) -> dict[str, float]:
+    """Macro F1 of the same votes by each of the paper's rules, and by ours without the test on the data."""
+    graphs = {name: fuse_run(folder, FuseConfig(**rule, verify=False)) for name, rule in RULES.items()}
+    return {name: evaluate(graph, truth, **comparison).macro.f1 for name, graph in graphs.items()}
 
 
 def _changed(config: DiscoverConfig, **changes: Any) -> DiscoverConfig:

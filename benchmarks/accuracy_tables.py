@@ -45,6 +45,9 @@ def markdown(summary: Sequence[Line], rows: Sequence[Line]) -> Iterator[str]:
     yield from ("Ours", "")
     yield from _ours(summary, rows, cases)
     yield ""
+    yield from ("The votes of the default preset by other rules, macro F1", "")
+    yield from _rules(rows, cases)
+    yield ""
     for case in (case for case in cases if case.startswith("fleet")):
         yield from (f"{case}: recall / F1 by quartile of support, rarest first", "")
         yield from _quartiles(summary, case, methods)
@@ -105,6 +108,24 @@ def _ours(summary: Sequence[Line], rows: Sequence[Line], cases: list[str]) -> It
                 f"{line['gigabytes']:.1f}",
             ]
         )
+
+
+def _rules(rows: Sequence[Line], cases: list[str]) -> Iterator[str]:
+    """One line for each rule, one column for each case: means over seeds."""
+    told = [row for row in rows if row["method"] == "default"]
+    shown = [case for case in cases if any(row["case"] == case for row in told)]
+    yield from _head(["rule", *shown])
+    for rule in told[0]["fused"] if told else ():
+        yield _row([rule, *(f"{_mean(told, case, rule):.3f}" for case in shown)])
+    if told:
+        verified = [_mean(told, case, None) for case in shown]
+        yield _row(["confident, verified (default)", *(f"{value:.3f}" for value in verified)])
+
+
+def _mean(told: Sequence[Line], case: str, rule: str | None) -> float:
+    part = [row for row in told if row["case"] == case]
+    f1 = [row["macro"]["f1"] if rule is None else row["fused"][rule] for row in part]
+    return sum(f1) / len(f1)
 
 
 def _quartiles(summary: Sequence[Line], case: str, methods: list[str]) -> Iterator[str]:

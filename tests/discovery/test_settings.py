@@ -18,6 +18,11 @@ def test_the_paper_s_preset_has_its_models_its_test_and_its_rule() -> None:
     assert config.fuse.rule == "adaptive"
 
 
+def test_only_the_paper_s_preset_is_not_verified_on_the_data() -> None:
+    verified = {name: DiscoverConfig(preset=name).fuse.verify for name in ("default", "fast", "paper")}
+    assert verified == {"default": True, "fast": True, "paper": False}
+
+
 def test_the_paper_s_preset_stays_a_pure_transformer_at_another_size() -> None:
     config = DiscoverConfig(preset="paper", size="tiny")
     assert (config.transformer.linear, config.transformer.width) == (False, 32)

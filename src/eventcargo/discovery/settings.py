@@ -29,7 +29,7 @@ class DiscoverConfig:
 
     preset: Literal["default", "fast", "paper"] = "default"
     """default: explicit term and small Transformer, total conditioning, both polarities; fast: a tiny
-    Transformer; paper: the paper's models, test and rule"""
+    Transformer; paper: the paper's models, test and rule, not verified on the data"""
     max_time: str = "30m"
     """bound of the whole run: 90s, 30m, 2h"""
     test: Literal["", "total", "prefix", "both"] = ""
@@ -87,5 +87,5 @@ class DiscoverConfig:
 
     @property
     def fuse(self) -> FuseConfig:
-        rule = self.rule or RULE_OF[self.preset]
-        return FuseConfig(rule=rule) if rule else FuseConfig()  # type: ignore[arg-type]  # it checks
+        rule = self.rule or RULE_OF[self.preset] or FuseConfig().rule
+        return FuseConfig(rule=rule, verify=self.preset != "paper")  # type: ignore[arg-type]  # it checks
