@@ -76,7 +76,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/verify.py
 	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/verdicts.py
-	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/accuracy.py --figure docs/accuracy.png --docs docs/results.md
 
 clean:
 	rm -rf $(VENV) $(DEMO) benchmarks/paper-run benchmarks/parts

@@ -4,7 +4,7 @@ Each unit (case, method, seed) runs in a process of its own and leaves a JSON fi
 where it was stopped; at the end all units become JSON, tables and a figure. Settings were chosen on seeds
 from 100 on; seeds 0 to 4 are for the test.
 Run: `.venv/bin/python benchmarks/accuracy.py [--data FOLDER] [--seeds ...] [--cases ...] [--methods ...]
-[--figure docs/accuracy.png]`
+[--figure docs/accuracy.png --docs docs/results.md]`
 """
 
 import argparse
@@ -29,9 +29,9 @@ from eventcargo.evaluation import Scores, count_support, evaluate_oneshot, predi
 from eventcargo.fusion import FuseConfig, fuse_run
 from eventcargo.simulate import simulate
 
-from accuracy_tables import draw, markdown
+from accuracy_tables import draw, tables
 from criteria import RULES
-from record import peak_gigabytes, provenance, save
+from record import filled, peak_gigabytes, provenance, save
 
 SIMULATED: Mapping[str, Mapping[str, Any]] = {
     "fleet": {},
@@ -72,6 +72,7 @@ def main() -> None:
     parser.add_argument("--unit", nargs=3, default=None, help="one case, method and seed, in this process")
     parser.add_argument("--parts", type=Path, default=PARTS)
     parser.add_argument("--figure", type=Path, default=None)
+    parser.add_argument("--docs", type=Path, default=None, help="text whose tables are made anew")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     if options.unit:
@@ -81,10 +82,13 @@ def main() -> None:
     units = [unit for unit in _units(options) if _done(unit, options)]
     rows = [json.loads(_part(unit, options.parts).read_text()) for unit in units]
     summary = summarise(rows)
-    for text in markdown(summary, rows):
-        print(text)
+    made = tables(summary, rows)
+    for name, table in made.items():
+        print(f"\n{name}\n{table}")
     if options.figure is not None:
         draw(summary, options.figure)
+    if options.docs is not None:
+        options.docs.write_text(filled(options.docs.read_text(), made))
     result = {**provenance(options.seeds), "max_time": options.max_time, "summary": summary, "rows": rows}
     print(f"written to {save('accuracy', result, options.out)}")
 
@@ -227,6 +231,7 @@ def _unit(
         "case": case,
         "method": method,
         "seed": seed,
+        "commit": provenance(seed)["commit"],
         "sequences": len(data),
         **{name: _plain(scores, name) for name in ("micro", "macro", "weighted")},
         "quartiles": quartiles(scores),

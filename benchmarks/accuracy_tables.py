@@ -34,24 +34,15 @@ TOLD = (
 """Columns of the table of our presets."""
 
 
-def markdown(summary: Sequence[Line], rows: Sequence[Line]) -> Iterator[str]:
-    """All tables, one line after the other."""
+def tables(summary: Sequence[Line], rows: Sequence[Line]) -> dict[str, str]:
+    """All tables in Markdown, by name."""
     methods = _ordered({line["method"] for line in summary})
     cases = list(dict.fromkeys(row["case"] for row in rows))
-    for average in ("macro", "weighted", "micro"):
-        yield from (f"F1, {average} (number of seeds where it is not five)", "")
-        yield from _wide(summary, cases, methods, average)
-        yield ""
-    yield from ("Ours", "")
-    yield from _ours(summary, rows, cases)
-    yield ""
-    yield from ("The votes of the default preset by other rules, macro F1", "")
-    yield from _rules(rows, cases)
-    yield ""
+    made = {average: _wide(summary, cases, methods, average) for average in ("macro", "weighted", "micro")}
+    made |= {"ours": _ours(summary, rows, cases), "rules": _rules(rows, cases)}
     for case in (case for case in cases if case.startswith("fleet")):
-        yield from (f"{case}: recall / F1 by quartile of support, rarest first", "")
-        yield from _quartiles(summary, case, methods)
-        yield ""
+        made[f"quartiles-{case}"] = _quartiles(summary, case, methods)
+    return {name: "\n".join(lines) for name, lines in made.items()}
 
 
 def _ordered(methods: set[str]) -> list[str]:

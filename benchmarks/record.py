@@ -5,6 +5,7 @@ import os
 import platform
 import resource
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -46,3 +47,13 @@ def save(name: str, result: dict[str, Any], out: Path | None = None) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n")
     return path
+
+
+def filled(text: str, made: Mapping[str, str]) -> str:
+    """A text with tables in place of what stands between `<!-- NAME -->` and `<!-- end -->`."""
+    for name, table in made.items():
+        begin, end = f"<!-- {name} -->\n", "<!-- end -->"
+        if begin in text:
+            before, after = text.split(begin)
+            text = f"{before}{begin}\n{table}\n\n{end}{after.split(end, 1)[1]}"
+    return text
