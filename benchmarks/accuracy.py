@@ -1,8 +1,9 @@
 """Every method on every regime and on two real data sets: boundaries, single sequences, time and memory.
 
-Each unit (case, method, seed) runs in a process of its own and leaves a JSON file, so that the script goes on
-where it was stopped; at the end all units become JSON, tables and a figure. Settings were chosen on seeds
-from 100 on; seeds 0 to 4 are for the test.
+Each unit (case, method, seed) leaves a JSON file, so that the script goes on where it was stopped; at the end
+all units become JSON, tables and a figure. A run of ours has a process of its own; the baselines of one data
+set share one, so that their memory is that of all so far. Settings were chosen on seeds from 100 on; seeds
+0 to 4 are for the test.
 Run: `.venv/bin/python benchmarks/accuracy.py [--data FOLDER] [--seeds ...] [--cases ...] [--methods ...]
 [--figure docs/accuracy.png --docs docs/results.md]`
 """
@@ -15,6 +16,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -69,18 +71,24 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", default=[*SIMULATED, *REAL])
     parser.add_argument("--methods", nargs="+", default=[*OURS, *METHODS, "predict-all"])
     parser.add_argument("--max-time", default="15m", help="of a run of ours")
-    parser.add_argument("--unit", nargs=3, default=None, help="one case, method and seed, in this process")
+    parser.add_argument(
+        "--unit", nargs=3, default=None, help="case, methods (a,b,c) and seed, in this process"
+    )
+    parser.add_argument("--join", action="store_true", help="only join the units that have been run")
     parser.add_argument("--parts", type=Path, default=PARTS)
     parser.add_argument("--figure", type=Path, default=None)
     parser.add_argument("--docs", type=Path, default=None, help="text whose tables are made anew")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     if options.unit:
-        case, method, seed = options.unit
-        print(json.dumps(run_unit(case, method, int(seed), options.max_time, options.data)))
+        case, methods, seed = options.unit
+        for method in methods.split(","):
+            print(json.dumps(run_unit(case, method, int(seed), options.max_time, options.data)), flush=True)
         return
-    units = [unit for unit in _units(options) if _done(unit, options)]
-    rows = [json.loads(_part(unit, options.parts).read_text()) for unit in units]
+    units = _units(options)
+    for group in [] if options.join else _groups([unit for unit in units if not _is_done(unit, options)]):
+        _run(group, options)
+    rows = [json.loads(_part(unit, options.parts).read_text()) for unit in units if _is_done(unit, options)]
     summary = summarise(rows)
     made = tables(summary, rows)
     for name, table in made.items():
@@ -109,22 +117,33 @@ def _part(unit: Unit, folder: Path) -> Path:
     return folder / "{}_{}_{}.json".format(*unit)
 
 
-def _done(unit: Unit, options: argparse.Namespace) -> bool:
-    """Run a unit that has left no file yet; whether it has one now."""
-    path = _part(unit, options.parts)
-    if path.exists():
-        return True
-    command = [sys.executable, __file__, "--max-time", options.max_time, "--unit", *map(str, unit)]
+def _is_done(unit: Unit, options: argparse.Namespace) -> bool:
+    return _part(unit, options.parts).exists()
+
+
+def _groups(units: list[Unit]) -> list[list[Unit]]:
+    """Units that run in one process: one of ours, or the baselines of one data set."""
+    found: dict[tuple[str, ...], list[Unit]] = {}
+    for case, method, seed in units:
+        alone = method if method in OURS else ""
+        found.setdefault((case, alone, str(seed)), []).append((case, method, seed))
+    return list(found.values())
+
+
+def _run(group: list[Unit], options: argparse.Namespace) -> None:
+    """Run units and leave a file of each that ended well."""
+    (case, _, seed), methods = group[0], ",".join(method for _, method, _ in group)
+    command = [sys.executable, __file__, "--max-time", options.max_time, "--unit", case, methods, str(seed)]
     if options.data is not None:
         command += ["--data", str(options.data)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    options.parts.mkdir(parents=True, exist_ok=True)
+    for line in done.stdout.splitlines():
+        row = json.loads(line)
+        _part((row["case"], row["method"], row["seed"]), options.parts).write_text(line)
+        print(describe(row), flush=True)
     if done.returncode:
-        print(f"{unit} failed: {done.stderr.strip().splitlines()[-1:]}", flush=True)
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(done.stdout.splitlines()[-1])
-    print(describe(json.loads(path.read_text())), flush=True)
-    return True
+        print(f"{case} {methods} {seed} failed: {done.stderr.strip().splitlines()[-1:]}", flush=True)
 
 
 def run_unit(case: str, method: str, seed: int, max_time: str, folder: Path | None) -> dict[str, Any]:
@@ -149,6 +168,7 @@ def run_unit(case: str, method: str, seed: int, max_time: str, folder: Path | No
     return _unit(case, method, seed, scores, data, seconds, extra)
 
 
+@cache
 def load(case: str, seed: int, folder: Path | None) -> tuple[EventDataset, LabelGraph, dict[str, Any]]:
     """Data, truth, and how the two are compared."""
     if case not in REAL:
