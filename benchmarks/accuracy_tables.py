@@ -103,7 +103,7 @@ def _ours(summary: Sequence[Line], rows: Sequence[Line], cases: list[str]) -> It
 
 def _rules(rows: Sequence[Line], cases: list[str]) -> Iterator[str]:
     """One line for each rule, one column for each case: means over seeds."""
-    told = [row for row in rows if row["method"] == "default"]
+    told = [row for row in rows if row["method"] == "default" and "fused" in row]
     shown = [case for case in cases if any(row["case"] == case for row in told)]
     yield from _head(["rule", *shown])
     for rule in told[0]["fused"] if told else ():

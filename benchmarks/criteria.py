@@ -171,7 +171,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
             axis.grid(alpha=0.3)
     axes[1][0].set_xlabel("sequences")
     axes[1][1].set_xlabel("sequences")
-    axes[0][1].legend(fontsize=7, ncol=2)
+    axes[1][1].legend(fontsize=7, ncol=3, loc="lower right")
     figure.tight_layout()
     figure.savefig(path, dpi=110)
 
