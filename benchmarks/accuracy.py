@@ -89,6 +89,7 @@ def main() -> None:
     for group in [] if options.join else _groups([unit for unit in units if not _is_done(unit, options)]):
         _run(group, options)
     rows = [json.loads(_part(unit, options.parts).read_text()) for unit in units if _is_done(unit, options)]
+    rows.sort(key=lambda row: options.cases.index(row["case"]))
     summary = summarise(rows)
     made = tables(summary, rows)
     for name, table in made.items():

@@ -148,6 +148,6 @@ def draw(summary: Sequence[Line], path: Path) -> None:
     axis.invert_yaxis()
     axis.set_xlabel("F1 of the boundaries, mean over labels and seeds")
     axis.grid(alpha=0.3)
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, 1.13), ncol=len(SHOWN), fontsize=8, frameon=False)
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, 1.07), ncol=len(SHOWN), fontsize=8, frameon=False)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
