@@ -72,8 +72,7 @@ def _f1(line: Line | None, average: str) -> str:
     if line is None or line[average]["f1"] is None:
         return ""
     seeds = len(line["seeds"])
-    is_usual = seeds == 5 or line["seeds"] == [0]
-    return f"{line[average]['f1']:.3f}" + ("" if is_usual else f" ({seeds})")
+    return f"{line[average]['f1']:.3f}" + ("" if seeds == 5 else f" ({seeds})")
 
 
 def _ours(summary: Sequence[Line], rows: Sequence[Line], cases: list[str]) -> Iterator[str]:
