@@ -116,5 +116,5 @@ def test_a_run_that_is_interrupted_says_how_to_go_on(tables: tuple[str, ...], tm
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=300)[1]
-    assert process.returncode == 130
+    assert process.returncode == 130, said
     assert "--resume" in said
