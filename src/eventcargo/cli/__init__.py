@@ -89,8 +89,6 @@ def main() -> None:
     warnings.simplefilter("always", EventCargoWarning)
     try:
         app()
-    except KeyboardInterrupt:  # outside a command: while options are read, or on the way out
-        sys.exit(130)
     except EventCargoError as error:
         _fail(str(error))
     except OSError as error:
