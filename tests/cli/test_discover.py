@@ -116,6 +116,6 @@ def test_a_run_that_is_interrupted_says_how_to_go_on(tables: tuple[str, ...], tm
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=300)[1]
-    # Python ends itself by the signal where it met code made by exec (imports do that); shells say 130 to both
+    # Python ends itself by the signal if it met code made by exec, as imports do; shells say 130 to both
     assert process.returncode in (130, -signal.SIGINT), said
     assert "--resume" in said
