@@ -109,7 +109,11 @@ def test_bad_arguments_leave_nothing_behind(
 def test_a_run_that_is_interrupted_says_how_to_go_on(tables: tuple[str, ...], tmp_path: Path) -> None:
     command = [sys.executable, "-m", "eventcargo", "discover", *tables, "--out", str(tmp_path / "run")]
     process = subprocess.Popen(
-        [*command, "--preset", "fast", "--steps", "100000"], stderr=subprocess.PIPE, text=True
+        [*command, "--preset", "fast", "--steps", "100000"],
+        stderr=subprocess.PIPE,
+        text=True,
+        # jobs in the background ignore it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 (no threads)
     )
     while process.poll() is None and not (tmp_path / "run" / "linear.safetensors").exists():
         time.sleep(0.01)
