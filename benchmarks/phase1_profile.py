@@ -136,9 +136,22 @@ class Counted:
             self.operations += self._map(labels_at[at * n : (at + 1) * n].sum(), len(own))
         return self._model.particle_labels(batch, n, first, labels_at, label_columns)
 
-    def densities(self, batch: Batch, **asked: Any) -> Densities:
-        """No part of phase 1 with particles asks for these; they are not counted."""
-        raise NotImplementedError(f"operations of densities({', '.join(asked)}) are not counted")
+    def densities(
+        self, batch: Batch, *, events_at: Any = None, labels_at: Any = None, label_columns: Any = None
+    ) -> Densities:
+        """What the model says where nothing is shared between rows."""
+        c, lengths = self._model.config, batch.lengths
+        self.operations += c.layers * self._block(lengths)
+        if labels_at is not None:
+            of_memory = 4 * self._map(lengths.sum(), c.width) + self._attention(lengths)
+            self.operations += c.label_layers * (self._block(lengths) + of_memory)
+            n_labels = len(self.label_names if label_columns is None else label_columns)
+            self.operations += self._map(labels_at.sum(), n_labels)
+        if events_at is not None:
+            self.operations += self._map(events_at.sum(), len(self.vocabulary))
+        return self._model.densities(
+            batch, events_at=events_at, labels_at=labels_at, label_columns=label_columns
+        )
 
     def _map(self, positions: float, n_out: int) -> float:
         """Operations of a linear map of states."""
