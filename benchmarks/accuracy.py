@@ -33,7 +33,7 @@ from eventcargo.simulate import simulate
 
 from accuracy_tables import draw, tables
 from criteria import RULES
-from record import filled, peak_gigabytes, provenance, save
+from record import peak_gigabytes, provenance, save, show
 
 SIMULATED: Mapping[str, Mapping[str, Any]] = {
     "fleet": {},
@@ -92,12 +92,9 @@ def main() -> None:
     rows.sort(key=lambda row: options.cases.index(row["case"]))
     summary = summarise(rows)
     made = tables(summary, rows)
-    for name, table in made.items():
-        print(f"\n{name}\n{table}")
+    show(made, options.docs)
     if options.figure is not None:
         draw(summary, options.figure)
-    if options.docs is not None:
-        options.docs.write_text(filled(options.docs.read_text(), made))
     result = {**provenance(options.seeds), "max_time": options.max_time, "summary": summary, "rows": rows}
     print(f"written to {save('accuracy', result, options.out)}")
 

@@ -24,7 +24,7 @@ from paper_methods import baseline, cargo, their_baseline
 from paper_parts import Setup, cuts, nade, particles, picture, threshold
 from paper_tables import OURS, THEIRS, tables
 
-from record import RESULTS, filled, peak_gigabytes, provenance, save
+from record import RESULTS, peak_gigabytes, provenance, save, show
 
 PARTS = Path(__file__).parent / "parts" / "paper"
 WORK: Mapping[str, Callable[..., Any]] = {
@@ -61,12 +61,9 @@ def main() -> None:
         "criteria": criteria(),
     }
     made = {name: "\n".join(lines) for name, lines in tables(result)}
-    for name, table in made.items():
-        print(f"\n{name}\n{table}")
+    show(made, options.docs)
     if options.figures is not None:
         draw(result, options.figures)
-    if options.docs is not None:
-        options.docs.write_text(filled(options.docs.read_text(), made))
     print(f"written to {save('paper', result, options.out)}")
 
 

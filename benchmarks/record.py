@@ -57,3 +57,11 @@ def filled(text: str, made: Mapping[str, str]) -> str:
             before, after = text.split(begin)
             text = f"{before}{begin}\n{table}\n\n{end}{after.split(end, 1)[1]}"
     return text
+
+
+def show(made: Mapping[str, str], docs: Path | None) -> None:
+    """Print tables by name, and put them into a text that has places for them."""
+    for name, table in made.items():
+        print(f"\n{name}\n{table}")
+    if docs is not None:
+        docs.write_text(filled(docs.read_text(), made))
