@@ -178,3 +178,13 @@ def test_edges_are_verified_on_the_data_that_are_given() -> None:
     seen = fuse(mixed(), config, data=data).edges.filter(event="x")
     assert seen["p_value"][0] < 0.001
     assert fuse(mixed(), config).edges["p_value"].null_count() == 2
+
+
+def test_edges_into_a_label_whose_model_is_not_trusted_must_be_confirmed() -> None:
+    told = [EventSequence(f"b{n}", ("x", "y"), (0.0, 1.0), ("bad",)) for n in range(100)]
+    told += [EventSequence(f"g{n}", ("z",), (0.0,), ()) for n in range(100)]
+    data, config = EventDataset.from_sequences(told), FuseConfig(verify=True)
+    twins = Poll.of(votes({("bad", "x"): 9, ("bad", "y"): 9}, {"bad": 10}))
+    assert sorted(fuse(twins, config, data=data).boundary("bad")) == ["x", "y"]
+    flagged = Poll(twins.votes, twins.carriers, {"untrusted": ["bad"]})
+    assert len(fuse(flagged, config, data=data).boundary("bad")) == 1

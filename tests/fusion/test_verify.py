@@ -112,6 +112,35 @@ def test_a_few_sequences_do_not_refute(conjunctive: EventDataset) -> None:
     assert "c" in verify(claimed("abc"), few, VerifyConfig(rounds=0)).boundary("bad")
 
 
+def test_edges_into_a_doubted_label_must_be_confirmed(conjunctive: EventDataset) -> None:
+    few, config = conjunctive[:20], VerifyConfig(rounds=0)
+    assert sorted(verify(claimed("abc"), few, config).boundary("bad")) == ["a", "b", "c"]
+    assert sorted(verify(claimed("abc"), few, config, doubted=["bad"]).boundary("bad")) == ["a", "b"]
+    assert "c" in verify(claimed("abc"), few, config, doubted=["other"]).boundary("bad")
+
+
+def test_a_doubted_label_may_lose_its_whole_boundary(conjunctive: EventDataset) -> None:
+    assert verify(claimed("c"), conjunctive, VerifyConfig(rounds=0), doubted=["bad"]).boundary("bad") == []
+
+
+def test_of_near_twins_a_doubted_label_keeps_the_better() -> None:
+    kinds = [("xy", "bad", 10), ("x", "bad", 1), ("w", "", 10), ("yw", "", 1), ("xw", "", 1)]
+    spread = [(events, label) for events, label, count in kinds for _ in range(count)]
+    sequences = [
+        EventSequence(f"{at:02}", tuple(events), (0.0,) * len(events), (label,) if label else ())
+        for at, (events, label) in enumerate(spread)
+    ]
+    data, config = EventDataset.from_sequences(sequences), VerifyConfig(rounds=0)
+    for claims in ("xy", "yx"):
+        assert verify(claimed(claims), data, config, doubted=["bad"]).boundary("bad") == ["x"]
+
+
+def test_a_required_edge_into_a_doubted_label_stays(conjunctive: EventDataset) -> None:
+    known = Knowledge(required={"bad": ["c"]}).resolve(conjunctive.label_names, conjunctive.event_names)
+    found = verify(claimed("abc"), conjunctive[:20], VerifyConfig(rounds=0), known, doubted=["bad"])
+    assert "c" in found.boundary("bad")
+
+
 def test_a_significant_but_tiny_effect_is_no_edge() -> None:
     rng = np.random.default_rng(0)
     sequences = []

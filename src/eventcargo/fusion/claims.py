@@ -48,6 +48,7 @@ class Claim:
     least: float
     """What an edge must be worth to be told of."""
     is_new: bool = False
+    is_required: bool = False
     p_value: float | None = None
     gain: float = 0.0
     effect: float = 0.0
@@ -80,6 +81,10 @@ class Claim:
     def is_hopeless(self) -> bool:
         """So little of the label is left to tell that no arrangement could bear the claim out."""
         return self.worth is not None and self.left + self.unseen < PLAUSIBLE * self.worth
+
+    def is_doubtful(self, alpha: float) -> bool:
+        """Whether the data do not bear the claim out at this level."""
+        return self.p_value is None or self.p_value > alpha or self.gain < self.least
 
     def judge(self, tables: Ints) -> None:
         """Take in the tables of the event type's presence, (strata, 2, 2)."""

@@ -64,7 +64,9 @@ def fuse(
     rows = _permitted(rows, known)
     edges = _signed(_kept(rows, support, poll, config))
     graph = LabelGraph.from_edges(_completed(edges, support, known), support)
-    return verify(graph, data, knowledge=known) if config.verify and data is not None else graph
+    if not config.verify or data is None:
+        return graph
+    return verify(graph, data, knowledge=known, doubted=poll.plan.get("untrusted", ()))
 
 
 def _kept(rows: pl.DataFrame, support: Support, poll: Poll, config: FuseConfig) -> pl.DataFrame:

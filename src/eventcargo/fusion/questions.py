@@ -75,13 +75,30 @@ class Question:
     def members(self) -> list[int]:
         return [claim.event for claim in self.claims]
 
+    @property
+    def name(self) -> str:
+        """The label's name."""
+        return self.ground.data.label_names[self.label]
+
     def ask(self, alpha: float) -> None:
         """What the presence of every member says, and its arrangements where presence does not confirm it."""
         arranged = self.arranged(alpha)
         for place, claim in enumerate(self.claims):
             arranged.ask_presence(place)
-            if _is_doubtful(claim, alpha):
+            if claim.is_doubtful(alpha) and not claim.is_hopeless:
                 arranged.ask(place)
+
+    def sift(self, alpha: float, largest: float) -> None:
+        """Drop the members that the data do not bear out, the smallest gain first, each time asking anew.
+
+        Those that stay have a p-value of at most `largest`; arrangements are chosen at `alpha`.
+        """
+        while doubtful := [
+            claim for claim in self.claims if claim.is_doubtful(largest) and not claim.is_required
+        ]:
+            self.claims.remove(min(doubtful, key=lambda claim: claim.gain))
+            if self.claims:
+                self.ask(alpha)
 
     def arranged(self, alpha: float) -> "Arranged":
         """The arrangements of the members as they are now, and those of them that the label depends on."""
@@ -107,11 +124,6 @@ class Question:
     def core_without(self, place: int) -> list[int]:
         """The places of the core, but for one."""
         return [other for other in self.core if other != place]
-
-
-def _is_doubtful(claim: Claim, alpha: float) -> bool:
-    is_sure = claim.p_value is not None and claim.p_value <= alpha and claim.gain >= claim.least
-    return not is_sure and not claim.is_hopeless
 
 
 class Arranged:

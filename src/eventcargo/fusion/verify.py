@@ -15,11 +15,15 @@ data count sequences, without a model, but a count may have nothing to compare. 
   claimed one would have been seen; where the test has no power, phase 1 is believed.
 - A claim below twice `least_gain` cannot stand by itself and must be confirmed. An edge without a claim (of a
   graph that knows no frequency or strength) must have room for `least_gain`.
+- The model of a **doubted** label did no better than the base rate on held-out sequences, so that phase 1 is
+  no witness. Its edges need a p-value of at most `alpha` and the least gain; those that have not are dropped
+  one by one, the smallest gain first, so that of twins that explain each other one stays.
 
 Confirmed edges stay; of the others those stay that are not refuted. Before that each boundary may grow by
 event types that are missing: those must be confirmed, with a Bonferroni correction for all pairs.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,12 +64,14 @@ def verify(
     data: EventDataset,
     config: VerifyConfig | None = None,
     knowledge: Resolved | None = None,
+    doubted: Collection[str] = (),
 ) -> LabelGraph:
     """The graph with p-values and gains, without the edges the data refute and with those that were missing.
 
     The gain, by which boundaries are ordered, is what the data say the event type is worth, in nats for each
     sequence that carries the label. The p-value is null where no test could be made. An added edge has no
-    frequency; its strength is its gain. Required edges stay, forbidden ones are not added.
+    frequency; its strength is its gain. Required edges stay, forbidden ones are not added. For `doubted`
+    labels, whose model is no witness, the data alone decide.
 
     >>> from dataclasses import replace
     >>> from eventcargo.events import EventSequence
@@ -79,15 +85,17 @@ def verify(
     config = config or VerifyConfig()
     _check_names(graph, data)
     ground = Ground(data)
-    questions = _questions(graph, ground, config)
+    required = frozenset[tuple[str, str]]() if knowledge is None else knowledge.required
+    questions = _questions(graph, ground, config, required)
     allowed = None if knowledge is None else knowledge.table(data.label_names, data.event_names)
     grow(questions, config.rounds, config.alpha, allowed)
     asked = [question for question in questions if question.claims]
     level = config.alpha / max(1, sum(len(question.claims) for question in asked))
     for question in asked:
         question.ask(level)
-    kept = _kept(asked, config.alpha, frozenset() if knowledge is None else knowledge.required)
-    return _graph(graph, data, kept)
+        if question.name in doubted:
+            question.sift(level, config.alpha)
+    return _graph(graph, data, _kept(asked, config.alpha))
 
 
 def _check_names(graph: LabelGraph, data: EventDataset) -> None:
@@ -100,7 +108,9 @@ def _check_names(graph: LabelGraph, data: EventDataset) -> None:
             )
 
 
-def _questions(graph: LabelGraph, ground: Ground, config: VerifyConfig) -> list[Question]:
+def _questions(
+    graph: LabelGraph, ground: Ground, config: VerifyConfig, required: frozenset[tuple[str, str]]
+) -> list[Question]:
     """One question for each label of the data."""
     numbers = {name: number for number, name in enumerate(ground.data.event_names)}
     supports = [len(carriers) for carriers in ground.carriers]
@@ -113,23 +123,20 @@ def _questions(graph: LabelGraph, ground: Ground, config: VerifyConfig) -> list[
         at = places[label]
         votes = None if frequency is None else frequency * supports[at]
         claim = Claim(numbers[event], votes, strength, 0 if sign is None else sign, questions[at].least)
+        claim.is_required = (label, event) in required
         questions[at].claims.append(claim)
     return questions
 
 
-def _kept(
-    asked: list[Question], alpha: float, required: frozenset[tuple[str, str]]
-) -> list[tuple[str, str, Claim]]:
+def _kept(asked: list[Question], alpha: float) -> list[tuple[str, str, Claim]]:
     """Label, event type and claim of the edges that stay."""
     pairs = [(question, claim) for question in asked for claim in question.claims]
     passed = _discoveries([claim.p_value for _, claim in pairs], alpha)
     kept = []
     for (question, claim), is_discovery in zip(pairs, passed, strict=True):
-        data = question.ground.data
-        names = data.label_names[question.label], data.event_names[claim.event]
         is_confirmed = is_discovery and claim.gain >= claim.least
-        if is_confirmed or names in required or not (claim.is_new or claim.refuted):
-            kept.append((*names, claim))
+        if is_confirmed or claim.is_required or not (claim.is_new or claim.refuted):
+            kept.append((question.name, question.ground.data.event_names[claim.event], claim))
     return kept
 
 
