@@ -13,16 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.batches import Batch
-from eventcargo.features import N_BUCKETS
+from eventcargo.models.everywhere import sides
 from eventcargo.models.linear import LinearTerm
 
 Ints = NDArray[np.int64]
-
-PAIRED = ("adjacent", "ordered", "gap")
-"""Families of features that are about two event types."""
-
-BUCKETED = ("count", "gap", "lateness", "since")
-"""Families of features whose keys end with a bucket."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +56,7 @@ class Hiding:
     @cached_property
     def _about(self) -> tuple[Ints, Ints]:
         """The event types each feature is about; the second is -1 where there is none other."""
-        first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for family, keys in self._term.keys.items():
-            plain = keys // N_BUCKETS if family in BUCKETED else keys
-            paired = family in PAIRED
-            first.append(plain // self._term.size if paired else plain)
-            second.append(plain % self._term.size if paired else np.full(len(keys), -1))
-        one, two = np.concatenate(first), np.concatenate(second)
-        return one, np.where(one == two, -1, two)
+        return sides(self._term.keys, self._term.size)
 
     def changes(self, batch: Batch) -> Changes:
         """Logits of all labels given the whole sequences, and what each event type adds to them."""

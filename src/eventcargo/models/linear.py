@@ -26,6 +26,7 @@ from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.events import EventDataset
 from eventcargo.features import FAMILIES, Events, Moments, feature_matrix
 from eventcargo.models.choice import Choice
+from eventcargo.models.everywhere import Everywhere
 from eventcargo.models.lasso import Fit, base_fit, fit_lasso, reweight
 from eventcargo.models.relevance import AT_END, chosen_moments
 from eventcargo.vocabulary import Vocabulary
@@ -44,7 +45,8 @@ LEAST_WINDOW, LONGEST_WINDOW = 4, 32
 """Pairs are made within so many events, or first occurrences; how many depends on the size of the data."""
 
 LEAST_POSITIVES = 5
-"""A label with fewer sequences gets its base rate and no weights."""
+"""A label with fewer sequences gets its base rate and no weights; an event type that fewer are without is
+everywhere."""
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,7 @@ class _Candidates:
 
     X: sp.csr_array  # (sequences, features)
     keys: dict[str, Ints]
+    size: int  # of the vocabulary
     columns: list[dict[str, Ints]]  # for each label and family, the columns of X it may use
 
 
@@ -209,7 +212,7 @@ def fit_linear(
     >>> data = simulate("follows", sequences=400, labels=1, seed=1).data
     >>> term = fit_linear(data, Vocabulary.from_dataset(data), max_length=64)
     >>> [family for family, keys in term.keys.items() if len(keys)]
-    ['adjacent']
+    ['presence', 'adjacent']
     """
     config, deadline = config or LinearConfig(), time.monotonic() + seconds
     made = Batches(data, vocabulary, max_length)
@@ -247,7 +250,7 @@ def _screen(
             of_label[family] = start + np.searchsorted(used, part)
         parts.append(matrix[:, used].astype(np.float64))
         keys[family], start = names[used], start + len(used)
-    return _Candidates(sp.hstack(parts, format="csr"), keys, columns)
+    return _Candidates(sp.hstack(parts, format="csr"), keys, size, columns)
 
 
 def _dependent(matrix: sp.csr_array, by_label: sp.csc_array, config: LinearConfig) -> list[Ints]:
@@ -278,6 +281,7 @@ def _fit_labels(
     late: list[int] = []
     whole, fit_part, held_part = (found.X[rows].tocsc() for rows in (slice(None), ~held, held))
     n_labels = by_label.shape[1]
+    everywhere = Everywhere.of(whole, found.keys, found.size, LEAST_POSITIVES)
 
     def fit(label: int) -> Fit:
         y = by_label[:, [label]].toarray().ravel()
@@ -290,7 +294,7 @@ def _fit_labels(
             fit_part, held_part, y[~held], y[held], found.columns[label], config.penalties, config.gain
         ).make()
         columns = np.concatenate([found.columns[label][family] for family in families])
-        return _fit_columns(whole, y, columns, penalty)
+        return everywhere.settle(_fit_columns(whole, y, columns, penalty), whole, y)
 
     fits = []
     with ThreadPoolExecutor(config.workers or os.cpu_count() or 1) as pool:

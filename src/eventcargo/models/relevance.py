@@ -32,7 +32,7 @@ def relevant(events: Events, family: str, keys: Ints) -> Events:
     >>> relevant(events, "adjacent", np.array([4 * 7 + 5])).ids.tolist()
     [4, 5]
     """
-    sides = [_has(events, types) for types in _event_types(family, keys, events.size)]
+    sides = [_has(events, types) for types in event_types(family, keys, events.size)]
     if family in SINGLE:
         return events.take(sides[0])
     kept = np.ones(len(events.ends), bool)  # (sequences,)
@@ -56,15 +56,19 @@ def chosen_moments(events: Events, family: str, window: int, keys: Ints) -> Mome
     return Moments(moments.rows[known], moments.positions[known], at[known]).first()
 
 
+def event_types(family: str, keys: Ints, size: int) -> tuple[Ints, ...]:
+    """The event types that keys are made of, one array for each side.
+
+    >>> [side.tolist() for side in event_types("adjacent", np.array([4 * 7 + 5]), 7)]
+    [[4], [5]]
+    """
+    if family not in ("presence", "adjacent", "ordered"):
+        keys = keys // N_BUCKETS
+    return (keys // size, keys % size) if family in PAIRS else (keys,)
+
+
 def _has(events: Events, types: Ints) -> NDArray[np.bool_]:
     """Which events are of these types."""
     table = np.zeros(events.size, bool)
     table[types] = True
     return table[events.ids]
-
-
-def _event_types(family: str, keys: Ints, size: int) -> tuple[Ints, ...]:
-    """The event types that keys are made of, one array for each side."""
-    if family not in ("presence", "adjacent", "ordered"):
-        keys = keys // N_BUCKETS
-    return (keys // size, keys % size) if family in PAIRS else (keys,)
