@@ -73,7 +73,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/fusion_size.py --votes 13500000
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/criteria.py --figure docs/criteria.png
-	$(BIN)/python benchmarks/paper.py
+	$(BIN)/python benchmarks/paper.py --minutes 6 --figures docs --docs docs/paper.md
 	$(BIN)/python benchmarks/verify.py
 	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/verdicts.py

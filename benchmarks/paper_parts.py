@@ -230,7 +230,7 @@ def threshold(setup: Setup) -> dict[str, Any]:
 def picture(setup: Setup) -> dict[str, Any]:
     """The edges of single sequences that carry one label, and what fusion makes of all of them.
 
-    The label is the one with most edges of those with three to five causes, and of equals the most common.
+    The label is the most common of those with three to five causes.
     """
     model, data, truth = setup.model("explicit", "all"), setup.examined, setup.fleet.truth
     table = edges_of(model, data, PrefixTest(PAPER, PAPER_CUT))
@@ -238,7 +238,7 @@ def picture(setup: Setup) -> dict[str, Any]:
     support = dict(zip(data.label_names, data.support.tolist(), strict=True))
     fitting = [label for label in truth.labels if 3 <= sizes[label] <= 5] or list(truth.labels)
     graph = fuse(table, RULE)
-    label = max(fitting, key=lambda name: (len(graph.boundary(name)), support[name]))
+    label = max(fitting, key=lambda name: support[name])
     edges = table.edges.filter(label=label).unique(["sequence", "event"], maintain_order=True)
     votes = edges.group_by("event").len("votes").sort(["votes", "event"], descending=[True, False])
     return {
