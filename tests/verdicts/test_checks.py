@@ -44,6 +44,24 @@ def test_a_model_that_was_not_trusted_is_told(clear: EventDataset) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("p_values", "level"), [([0.05, 0.01], "caution"), ([0.06, 0.01], "doubt"), ([None, 0.01], "doubt")]
+)
+def test_the_data_may_bear_out_what_the_model_cannot_tell(
+    clear: EventDataset, p_values: list[float | None], level: str
+) -> None:
+    edges = pl.DataFrame({"label": "bad", "event": ["x", "z"], "p_value": p_values})
+    said = quality(trusted=False, reason="no better than its base rate")
+    told, words = one(checks.check_model, clear, LabelGraph.from_edges(edges, {"bad": None}), said)
+    assert (told, words.endswith("; its causes are told by the data alone")) == (level, level == "caution")
+
+
+def test_an_empty_boundary_is_not_borne_out(clear: EventDataset) -> None:
+    said = quality(trusted=False, reason="no better than its base rate")
+    empty = LabelGraph.from_boundaries({"bad": []})
+    assert one(checks.check_model, clear, empty, said)[0] == "doubt"
+
+
 @pytest.mark.parametrize("said", [quality(), quality(label="other", trusted=False), {}])
 def test_other_models_are_fine(clear: EventDataset, said: dict[str, Any]) -> None:
     assert found(checks.check_model, clear, graph(), said) == []

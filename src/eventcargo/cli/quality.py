@@ -46,7 +46,7 @@ def _summary(quality: Quality) -> list[str]:
     )
     doubted = [row for row in quality.labels if not row.trusted]
     if doubted:
-        lines.append(f"Not trustworthy: {len(doubted):,} labels. Do not read causes from these:")
+        lines.append(f"Not trustworthy: {len(doubted):,} labels. The model says nothing of their causes:")
         lines += [f"  {row.label}: {row.reason}" for row in doubted[:MOST_LABELS]]
     if len(doubted) > MOST_LABELS:
         lines.append(f"  and {len(doubted) - MOST_LABELS:,} more, in quality.json")

@@ -9,15 +9,24 @@ from eventcargo.verdicts.evidence import Evidence
 Finding = tuple[str, str]
 """A level and the reason for it."""
 
+PROBABLE = 0.05
+"""Largest p-value of an edge that the data bear out without the label model."""
+
 DOUBTFUL = 0.2
 """Below this part of what a boundary should explain there is doubt."""
 
 
 def check_model(evidence: Evidence, number: int) -> Iterator[Finding]:
-    """What was found out about the label model when it was trained."""
+    """What was found out about the label model when it was trained; the data may bear its edges out even so."""
     row = evidence.quality.get(evidence.labels[number])
-    if row is not None and not row["trusted"]:
-        yield "doubt", f"the label model is not to be trusted: {row['reason']}"
+    if row is None or row["trusted"]:
+        return
+    p_values = evidence.graph.edges.filter(label=evidence.labels[number])["p_value"].fill_null(1.0)
+    said = f"the label model is not to be trusted: {row['reason']}"
+    if len(p_values) and (p_values <= PROBABLE).all():
+        yield "caution", f"{said}; its causes are told by the data alone"
+    else:
+        yield "doubt", said
 
 
 def check_basis(evidence: Evidence, number: int) -> Iterator[Finding]:

@@ -62,7 +62,7 @@ function modelQuality() {
     figure(decimal(overall.calibration_error, 3), 'Calibration error', 'gap of chance and frequency'),
     isKnown(events.perplexity) ? figure(decimal(events.perplexity, 0), 'Perplexity of the next event',
       `${decimal(events.unigram_perplexity, 0)} by frequency alone`) : null,
-    overall.untrusted ? figure(count(overall.untrusted), 'Labels not better than base rate', 'causes of these mean nothing') : null));
+    overall.untrusted ? figure(count(overall.untrusted), 'Labels not better than base rate', 'the models say nothing of their causes') : null));
 }
 
 function comparison() {
