@@ -17,7 +17,7 @@ DOUBTFUL = 0.2
 
 
 def check_model(evidence: Evidence, number: int) -> Iterator[Finding]:
-    """What was found out about the label model when it was trained; the data may bear its edges out even so."""
+    """What was found out about the label model in training; the data may bear its edges out even so."""
     row = evidence.quality.get(evidence.labels[number])
     if row is None or row["trusted"]:
         return
