@@ -1,6 +1,11 @@
 from pathlib import Path
 
+import polars as pl
 import pytest
+
+from eventcargo import EventSequence
+from eventcargo.cli.explain import _unmoved
+from eventcargo.oneshot.explanation import MOVES, Explanation
 
 from .program import run, run_json
 
@@ -47,3 +52,21 @@ def test_given_events_are_explained(trained: Path) -> None:
 )
 def test_bad_arguments_are_told(trained: Path, arguments: tuple[str, ...], said: str) -> None:
     assert said in run("explain", trained, *arguments, code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("probability", "so_far", "said"),
+    [
+        (0.98, [0.1, 0.9, 0.98], ["expected from b (position 1) on"]),
+        (0.1, [0.1, 0.9, 0.1], []),  # no longer
+        (0.98, [0.1, 0.2, 0.3], []),  # only at the end
+    ],
+)
+def test_a_label_that_no_single_event_moves(probability: float, so_far: list[float], said: list[str]) -> None:
+    rows = {"label": "bad", "position": range(3), "event": ["a", "b", "c"], "so_far": so_far}
+    moves = pl.DataFrame(rows, schema_overrides=MOVES)
+    sequence = EventSequence("s", ("a", "b", "c"), (0.0, 1.0, 2.0), ("bad",))
+    first, *rest = _unmoved(Explanation(sequence, {"bad": probability}, moves), "bad")
+    assert first == "No event by itself moves bad by more than 0.01 nats."
+    assert len(rest) == len(said)
+    assert all(words in line for words, line in zip(said, rest, strict=True))

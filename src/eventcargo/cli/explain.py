@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+import polars as pl
 import typer
 
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
@@ -112,8 +113,21 @@ def _print_label(found: Explanation, label: str) -> None:
     columns = ["event", "times", "first position", "first time", "without it", "effect", "strength (nats)"]
     print_table(title, columns, rows)
     if not rows:
-        print_lines([f"No event moves {label} by more than {LEAST} nats."])
+        print_lines(_unmoved(found, label))
     print_lines([*_picture(found, label), ""])
+
+
+def _unmoved(found: Explanation, label: str) -> list[str]:
+    """What is told where no event type changes a label by itself."""
+    lines = [f"No event by itself moves {label} by more than {LEAST} nats."]
+    expected = found.moves.filter(pl.col("label") == label, pl.col("so_far") >= 0.5)
+    if found.probabilities[label] >= 0.5 and len(expected):
+        at, event = expected.select("position", "event").row(0)
+        lines.append(
+            f"It is expected from {event} (position {at}) on; where several events would each be enough, "
+            "the label stays without any one of them."
+        )
+    return lines
 
 
 def _picture(found: Explanation, label: str) -> list[str]:
