@@ -5,11 +5,11 @@ from scipy.special import expit
 
 from eventcargo import Vocabulary
 from eventcargo.batches import Batches
-from eventcargo.features import N_BUCKETS
-from eventcargo.models.everywhere import Everywhere, sides
+from eventcargo.models.everywhere import Everywhere
 from eventcargo.models.hiding import hiding
 from eventcargo.models.lasso import Fit
 from eventcargo.models.linear import fit_linear
+from eventcargo.models.relevance import sides
 from eventcargo.simulate import simulate
 
 KEYS = {"presence": np.array([4, 5, 6]), "ordered": np.array([4 * 7 + 5, 5 * 7 + 4, 6 * 7 + 6])}
@@ -58,13 +58,6 @@ def test_what_is_not_everywhere_keeps_its_weight(rows: tuple[sp.csc_array, np.nd
 def test_a_few_rows_may_be_without_it(missing: int, is_everywhere: bool) -> None:
     X = sp.csc_array((np.arange(100) >= missing).astype(float)[:, None])
     assert bool(Everywhere.of(X, {"presence": np.array([4])}, size=5, few=5).columns) == is_everywhere
-
-
-def test_sides_of_every_kind_of_feature() -> None:
-    keys = {"count": np.array([4 * N_BUCKETS + 2]), "gap": np.array([(4 * 7 + 5) * N_BUCKETS + 9]), **KEYS}
-    first, second = sides(keys, 7)
-    assert first.tolist() == [4, 4, 4, 5, 6, 4, 5, 6]
-    assert second.tolist() == [-1, 5, -1, -1, -1, 5, 4, -1]
 
 
 @pytest.mark.parametrize("regime", ["timing", "ordered"])

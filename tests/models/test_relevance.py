@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from eventcargo.features import FAMILIES, Events, Moments
-from eventcargo.models.relevance import chosen_moments, relevant
+from eventcargo.features import FAMILIES, N_BUCKETS, Events, Moments
+from eventcargo.models.relevance import chosen_moments, relevant, sides
 
 SIZE, WINDOW = 9, 3
 
@@ -44,3 +44,11 @@ def test_sequences_that_are_kept_keep_their_other_events(events: Events) -> None
     kept = relevant(events, "ordered", np.array([4 * SIZE + 5]))
     row = int(kept.rows[0])
     assert kept.ids[kept.rows == row].tolist() == events.ids[events.rows == row].tolist()
+
+
+def test_sides_of_every_kind_of_feature() -> None:
+    keys = {"presence": [4], "count": [4 * N_BUCKETS + 2], "ordered": [4 * 7 + 5, 6 * 7 + 6]}
+    keys["gap"] = [(4 * 7 + 5) * N_BUCKETS + 9]
+    first, second = sides({family: np.array(part) for family, part in keys.items()}, 7)
+    assert first.tolist() == [4, 4, 4, 6, 4]
+    assert second.tolist() == [-1, -1, 5, -1, 5]

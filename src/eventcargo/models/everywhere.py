@@ -1,7 +1,7 @@
 """Everywhere: what becomes of a label when an event type is hidden that every sequence has.
 
 The data have no sequence without it, so a fit may give its absence any worth: the bias and the weight of its
-presence can trade any amount, and no logit of the data changes. Of all these fits the one is taken by which
+presence can trade any amount, and no logit of a sequence that has it changes. Of all these fits the one is taken by which
 the label, with the event type hidden, is as likely on average as it is in the data. Then hiding a part of
 `a before b` leaves the base rate, and not a label that is certain or impossible by accident.
 """
@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from eventcargo.models.lasso import Fit, Floats
-from eventcargo.models.relevance import event_types
+from eventcargo.models.relevance import sides
 
 Ints = NDArray[np.int64]
 
@@ -42,8 +42,8 @@ class Everywhere:
     def of(cls, X: sp.csc_array, keys: Mapping[str, Ints], size: int, few: int) -> "Everywhere":
         """Those that fewer than `few` rows are without; `keys` name the columns, family by family."""
         first, second = sides(keys, size)
-        starts = np.cumsum([0, *map(len, keys.values())])[list(keys).index("presence")]
-        present = starts + np.arange(len(keys["presence"]))
+        start = sum(len(keys[family]) for family in list(keys)[: list(keys).index("presence")])
+        present = start + np.arange(len(keys["presence"]))
         common = present[X.shape[0] - np.diff(X.indptr)[present] < few]
         about = [np.flatnonzero((first == first[column]) | (second == first[column])) for column in common]
         return cls(tuple(zip(common.tolist(), about, strict=True)))
@@ -58,17 +58,6 @@ class Everywhere:
                 weights[presence] -= amount
                 bias += amount
         return Fit(weights, bias)
-
-
-def sides(keys: Mapping[str, Ints], size: int) -> tuple[Ints, Ints]:
-    """The event types that each feature is about; the second is -1 where there is none other."""
-    first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for family, part in keys.items():
-        one, *other = event_types(family, part, size)
-        two = other[0] if other else one
-        first.append(one)
-        second.append(np.where(one == two, -1, two))
-    return np.concatenate(first), np.concatenate(second)
 
 
 def _shift(logits: Floats, rate: float) -> float:

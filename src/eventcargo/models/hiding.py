@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.batches import Batch
-from eventcargo.models.everywhere import sides
 from eventcargo.models.linear import LinearTerm
+from eventcargo.models.relevance import sides
 
 Ints = NDArray[np.int64]
 

@@ -5,6 +5,8 @@ true at the same moments. A label uses few features and a sequence has few of th
 of the pairs that would be made are of no use.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,7 +34,7 @@ def relevant(events: Events, family: str, keys: Ints) -> Events:
     >>> relevant(events, "adjacent", np.array([4 * 7 + 5])).ids.tolist()
     [4, 5]
     """
-    sides = [_has(events, types) for types in event_types(family, keys, events.size)]
+    sides = [_has(events, types) for types in _event_types(family, keys, events.size)]
     if family in SINGLE:
         return events.take(sides[0])
     kept = np.ones(len(events.ends), bool)  # (sequences,)
@@ -56,15 +58,19 @@ def chosen_moments(events: Events, family: str, window: int, keys: Ints) -> Mome
     return Moments(moments.rows[known], moments.positions[known], at[known]).first()
 
 
-def event_types(family: str, keys: Ints, size: int) -> tuple[Ints, ...]:
-    """The event types that keys are made of, one array for each side.
+def sides(keys: Mapping[str, Ints], size: int) -> tuple[Ints, Ints]:
+    """The event types that each feature is about; the second is -1 where there is none other.
 
-    >>> [side.tolist() for side in event_types("adjacent", np.array([4 * 7 + 5]), 7)]
-    [[4], [5]]
+    >>> [side.tolist() for side in sides({"presence": np.array([6]), "adjacent": np.array([4 * 7 + 5])}, 7)]
+    [[6, 4], [-1, 5]]
     """
-    if family not in ("presence", "adjacent", "ordered"):
-        keys = keys // N_BUCKETS
-    return (keys // size, keys % size) if family in PAIRS else (keys,)
+    first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for family, part in keys.items():
+        one, *other = _event_types(family, part, size)
+        two = other[0] if other else one
+        first.append(one)
+        second.append(np.where(one == two, -1, two))
+    return np.concatenate(first), np.concatenate(second)
 
 
 def _has(events: Events, types: Ints) -> NDArray[np.bool_]:
@@ -72,3 +78,10 @@ def _has(events: Events, types: Ints) -> NDArray[np.bool_]:
     table = np.zeros(events.size, bool)
     table[types] = True
     return table[events.ids]
+
+
+def _event_types(family: str, keys: Ints, size: int) -> tuple[Ints, ...]:
+    """The event types that keys are made of, one array for each side."""
+    if family not in ("presence", "adjacent", "ordered"):
+        keys = keys // N_BUCKETS
+    return (keys // size, keys % size) if family in PAIRS else (keys,)
