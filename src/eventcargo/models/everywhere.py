@@ -2,8 +2,8 @@
 
 The data have no sequence without it, so a fit may give its absence any worth: the bias and the weight of its
 presence can trade any amount, and no logit of a sequence that has it changes. Of all these fits the one is
-taken by which the label, with the event type hidden, is as likely on average as it is in the data. Then hiding
-a part of `a before b` leaves the base rate, and not a label that is certain or impossible by accident.
+taken by which the label, with the event type hidden, is as likely on average as it is in the data. Then
+hiding a part of `a before b` leaves the base rate, and not a label that is certain or impossible by accident.
 """
 
 from collections.abc import Mapping
