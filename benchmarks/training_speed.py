@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from eventcargo import Vocabulary
 from eventcargo.batches import Batch, Batches
 from eventcargo.events import EventDataset
-from eventcargo.models.linear import fit_linear
+from eventcargo.models.fitting import fit_linear
 from eventcargo.models.training import TrainConfig, Training
 from eventcargo.models.transformer import TransformerConfig, preset
 from eventcargo.simulate import simulate

@@ -7,8 +7,8 @@ import torch
 from eventcargo import EventDataset, Vocabulary
 from eventcargo.models.appraisal import appraise, ask, crossed
 from eventcargo.models.calibration import Answers
+from eventcargo.models.fitting import LinearConfig, fit_linear
 from eventcargo.models.holdout import set_aside
-from eventcargo.models.linear import LinearConfig, fit_linear
 from eventcargo.models.transformer import Transformer, TransformerConfig
 from eventcargo.simulate import simulate
 

@@ -6,9 +6,9 @@ from scipy.special import expit
 from eventcargo import Vocabulary
 from eventcargo.batches import Batches
 from eventcargo.models.everywhere import Everywhere
+from eventcargo.models.fitting import fit_linear
 from eventcargo.models.hiding import hiding
 from eventcargo.models.lasso import Fit
-from eventcargo.models.linear import fit_linear
 from eventcargo.models.relevance import sides
 from eventcargo.simulate import simulate
 

@@ -11,7 +11,9 @@ from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Voca
 from eventcargo.batches import Batch, Batches
 from eventcargo.errors import EventCargoWarning
 from eventcargo.features import FAMILIES, feature_matrix
-from eventcargo.models.linear import LinearConfig, LinearTerm, fit_linear
+from eventcargo.models import fitting
+from eventcargo.models.fitting import LinearConfig, fit_linear
+from eventcargo.models.linear import LinearTerm
 from eventcargo.simulate import simulate
 
 LENGTH = 64
@@ -298,3 +300,13 @@ def test_labels_whose_turn_comes_too_late_keep_their_base_rate() -> None:
     assert term.bias.sigmoid().numpy() == pytest.approx(
         (follows.support + 0.5) / (len(follows) + 1), abs=0.01
     )
+
+
+def test_labels_whose_turn_comes_late_are_told_from_presence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "HASTE", 1e12)
+    data = simulate("short", sequences=600, seed=100).data
+    vocabulary = Vocabulary.from_dataset(data)
+    with pytest.warns(EventCargoWarning, match=r"of 6 of 6 labels was fitted in full; it knows presence"):
+        term = fit_linear(data, vocabulary, max_length=64, seconds=1e-9)
+    assert [family for family, keys in term.keys.items() if len(keys)] == ["presence"]
+    assert auroc(term, data, vocabulary) > 0.95

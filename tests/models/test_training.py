@@ -15,9 +15,9 @@ import torch
 from eventcargo import EventDataset, EventSequence, Vocabulary
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.models.density import label_probabilities
+from eventcargo.models.fitting import fit_linear
 from eventcargo.models.holdout import set_aside
 from eventcargo.models.interrupt import Interrupted
-from eventcargo.models.linear import fit_linear
 from eventcargo.models.quality import Quality
 from eventcargo.models.training import Progress, TrainConfig, Training, train
 from eventcargo.models.transformer import LABEL_PARTS, Transformer, TransformerConfig, preset

@@ -3,7 +3,7 @@ import pytest
 
 from eventcargo import EventDataset, Vocabulary
 from eventcargo.models.calibration import Calibration
-from eventcargo.models.linear import LinearConfig, fit_linear
+from eventcargo.models.fitting import LinearConfig, fit_linear
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer import Transformer, TransformerConfig
 from eventcargo.simulate import simulate

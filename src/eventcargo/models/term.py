@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 
 from eventcargo.events import EventDataset
-from eventcargo.models.linear import LinearTerm, fit_linear
+from eventcargo.models.fitting import fit_linear
+from eventcargo.models.linear import LinearTerm
 from eventcargo.models.parallel import Team
 from eventcargo.models.progress import Progress
 from eventcargo.models.runs import RunFolder
