@@ -15,7 +15,7 @@ from eventcargo.vocabulary import Vocabulary
 
 SHARE = 0.75
 """Share of a run's time the fit may take, if it must: it is worth more than the Transformer's first steps.
-Labels whose turn does not come are left to the Transformer."""
+Labels whose turn does not come are told from presence alone, or left to the Transformer."""
 
 
 def run_term(
