@@ -19,8 +19,8 @@ import polars as pl
 
 from eventcargo.fusion import Poll, fuse, jeffreys
 from eventcargo.models import Oracle
+from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
-from eventcargo.oneshot.settings import ExtractConfig
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 
 from record import provenance, save

@@ -26,11 +26,11 @@ from eventcargo.events import EventDataset
 from eventcargo.fusion import FuseConfig, Poll, fuse
 from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
-from eventcargo.models.settings import TrainConfig
-from eventcargo.models.sizes import preset
-from eventcargo.models.training import train
+from eventcargo.models.training.config import TrainConfig
+from eventcargo.models.training.trainer import train
+from eventcargo.models.transformer.config import preset
+from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
-from eventcargo.oneshot.settings import ExtractConfig
 from eventcargo.simulate import simulate
 
 from record import provenance, save
@@ -120,7 +120,7 @@ def judged(poll: Poll, truth: LabelGraph, data: EventDataset) -> Iterator[dict[s
     known = count_support(truth, data)
     for test in ("prefix", "total"):
         for name, settings in RULES.items():
-            graph = fuse(poll, FuseConfig(**settings, test=test, verify=False))
+            graph = fuse(poll, FuseConfig(**settings, test=test))
             scores = evaluate(graph, known)
             figures = {average: plain(scores, average) for average in ("macro", "weighted")}
             yield {"test": test, "rule": name, "edges": len(graph), **figures}

@@ -16,8 +16,8 @@ from typing import Any
 
 from eventcargo import EdgeTable
 from eventcargo.models.loading import load_model
+from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
-from eventcargo.oneshot.settings import ExtractConfig
 from paper_size_model import data_of
 
 from record import peak_gigabytes, provenance, save

@@ -28,12 +28,12 @@ from eventcargo.evaluation import evaluate
 from eventcargo.graphs import LabelGraph
 from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
-from eventcargo.models.settings import TrainConfig
-from eventcargo.models.sizes import preset
-from eventcargo.models.training import train
-from eventcargo.oneshot.examination import sequence_seeds
-from eventcargo.oneshot.information import bernoulli_kl
-from eventcargo.oneshot.selection import SelectionConfig, select
+from eventcargo.models.training.config import TrainConfig
+from eventcargo.models.training.trainer import train
+from eventcargo.models.transformer.config import preset
+from eventcargo.oneshot.cases import SelectionConfig, select
+from eventcargo.oneshot.score_shard import sequence_seeds
+from eventcargo.oneshot.scores import bernoulli_kl
 from eventcargo.oneshot.total import Types, end_logits, hidden
 from eventcargo.simulate import simulate
 from eventcargo.simulate.simulated import Simulated

@@ -16,9 +16,9 @@ import numpy as np
 
 from eventcargo import EventDataset
 from eventcargo.models.density import label_probabilities
-from eventcargo.models.settings import TrainConfig
-from eventcargo.models.sizes import preset
-from eventcargo.models.training import Training
+from eventcargo.models.training.config import TrainConfig
+from eventcargo.models.training.trainer import Training
+from eventcargo.models.transformer.config import preset
 from eventcargo.simulate import simulate
 from linear_term import TEST_SEEDS, VALIDATION_SEEDS, Floats, f1_scores, presence_logits, scores
 

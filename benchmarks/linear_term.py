@@ -19,8 +19,8 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 from eventcargo import EventDataset, Vocabulary
 from eventcargo.batches import Batches
-from eventcargo.models.fitting import LinearConfig, fit_linear
-from eventcargo.models.linear import LinearTerm
+from eventcargo.models.linear.fit import LinearConfig, fit_linear
+from eventcargo.models.linear.term import LinearTerm
 from eventcargo.simulate import simulate
 
 from record import peak_gigabytes, provenance, save

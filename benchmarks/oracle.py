@@ -13,10 +13,10 @@ import numpy as np
 
 from eventcargo import LabelGraph, evaluate
 from eventcargo.models import Oracle, label_probabilities
-from eventcargo.oneshot.cuts import PAPER_CUT, StaticCut
-from eventcargo.oneshot.examination import Examiner, examine, sequence_seeds
+from eventcargo.oneshot.cases import SelectionConfig, select
 from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
-from eventcargo.oneshot.selection import SelectionConfig, select
+from eventcargo.oneshot.score_shard import Examiner, examine, sequence_seeds
+from eventcargo.oneshot.thresholds import PAPER_CUT, StaticCut
 from eventcargo.oneshot.total import TotalTest
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 from eventcargo.simulate.simulated import Simulated

@@ -15,7 +15,7 @@ import numpy as np
 
 from eventcargo import EdgeTable, LabelGraph, find_boundaries
 from eventcargo.discovery import DiscoverConfig, Discovery
-from eventcargo.fusion.verify import verify
+from eventcargo.verify.verify import verify
 from paper_parts import Setup, global_scores
 from pycausalfs import theirs
 

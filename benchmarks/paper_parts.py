@@ -16,18 +16,18 @@ from eventcargo import EdgeTable, EventDataset, LabelGraph, evaluate
 from eventcargo.batches import Batch
 from eventcargo.evaluation import Scores, count_support, evaluate_oneshot
 from eventcargo.fusion import FuseConfig, fuse
-from eventcargo.fusion.thresholds import adaptive
+from eventcargo.fusion.criteria import adaptive
 from eventcargo.models.density import DensityModel, label_probabilities, walk
 from eventcargo.models.loading import load_model
-from eventcargo.models.settings import TrainConfig
-from eventcargo.models.sizes import preset
-from eventcargo.models.training import train
-from eventcargo.oneshot.cuts import PAPER_CUT, RelativeCut
-from eventcargo.oneshot.examination import Examiner, examine, sequence_seeds
+from eventcargo.models.training.config import TrainConfig
+from eventcargo.models.training.trainer import train
+from eventcargo.models.transformer.config import preset
+from eventcargo.oneshot.cases import SelectionConfig, select
 from eventcargo.oneshot.prefix import PAPER, PrefixTest
+from eventcargo.oneshot.score_shard import Examiner, examine, sequence_seeds
 from eventcargo.oneshot.scores import OneshotTest
 from eventcargo.oneshot.scores import Scores as EventScores
-from eventcargo.oneshot.selection import SelectionConfig, select
+from eventcargo.oneshot.thresholds import PAPER_CUT, RelativeCut
 from eventcargo.simulate import simulate
 from eventcargo.simulate.simulated import Simulated
 from linear_term import f1_scores
@@ -42,7 +42,7 @@ SHARES = {"quarter": 0.25, "all": 1.0}
 """Amounts of training data, as shares of the sequences."""
 MODELS = {"tiny": ("tiny", False), "small": ("small", False), "explicit": ("small", True)}
 """Kinds of models: two sizes of Transformers as the paper's, and the larger with our explicit term."""
-RULE = FuseConfig(rule="adaptive", test="prefix", verify=False)
+RULE = FuseConfig(rule="adaptive", test="prefix")
 """The paper's phase 2."""
 PICTURED, SHOWN = 4, 7
 """Single sequences and event types of the picture of fusion."""

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from eventcargo import EventDataset
 from eventcargo.models.density import label_probabilities
-from eventcargo.models.progress import Progress
-from eventcargo.models.settings import TrainConfig
-from eventcargo.models.sizes import preset
-from eventcargo.models.training import Training
+from eventcargo.models.training.config import TrainConfig
+from eventcargo.models.training.progress import Progress
+from eventcargo.models.training.trainer import Training
+from eventcargo.models.transformer.config import preset
 from eventcargo.simulate import simulate
 from label_model import logits_of
 from linear_term import Floats, base_log_loss, f1_scores, scores

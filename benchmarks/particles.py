@@ -22,13 +22,13 @@ from eventcargo.errors import EventCargoWarning
 from eventcargo.evaluation import evaluate_oneshot
 from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
-from eventcargo.models.settings import TrainConfig
-from eventcargo.models.sizes import preset
-from eventcargo.models.training import train
-from eventcargo.oneshot.cuts import PAPER_CUT, Cut, StaticCut
-from eventcargo.oneshot.examination import Examiner, examine, sequence_seeds
+from eventcargo.models.training.config import TrainConfig
+from eventcargo.models.training.trainer import train
+from eventcargo.models.transformer.config import preset
+from eventcargo.oneshot.cases import SelectionConfig, select
 from eventcargo.oneshot.prefix import PAPER, PrefixTest
-from eventcargo.oneshot.selection import SelectionConfig, select
+from eventcargo.oneshot.score_shard import Examiner, examine, sequence_seeds
+from eventcargo.oneshot.thresholds import PAPER_CUT, Cut, StaticCut
 from eventcargo.oneshot.total import TotalTest
 from eventcargo.simulate import simulate
 from eventcargo.simulate.simulated import Simulated

@@ -23,9 +23,9 @@ from torch.profiler import ProfilerActivity, profile
 
 from eventcargo.batches import Batch
 from eventcargo.models.density import Densities
-from eventcargo.models.transformer import Transformer
-from eventcargo.oneshot.cuts import RelativeCut
+from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
+from eventcargo.oneshot.thresholds import RelativeCut
 from eventcargo.simulate import simulate
 from phase1_speed import EVENT_TYPES, LABELS, SIMULATED, untrained
 

@@ -33,13 +33,13 @@ from numpy.typing import NDArray
 
 from eventcargo import EventDataset
 from eventcargo.batches import Batch, Batches
-from eventcargo.models.settings import TrainConfig
-from eventcargo.models.sizes import preset
-from eventcargo.models.training import Training
-from eventcargo.models.transformer import Transformer
-from eventcargo.oneshot.cuts import PAPER_CUT, RelativeCut
+from eventcargo.models.training.config import TrainConfig
+from eventcargo.models.training.trainer import Training
+from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
 from eventcargo.oneshot.scores import Scores
+from eventcargo.oneshot.thresholds import PAPER_CUT, RelativeCut
 from eventcargo.simulate import simulate
 from eventcargo.vocabulary import UNK, Vocabulary
 from paper_phase1 import PaperScores, padded, paper_contexts, paper_phase1

@@ -14,12 +14,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from eventcargo.baselines.cmb import cmb
 from eventcargo.baselines.iamb import iamb
-from eventcargo.baselines.independence import IndependenceTest
-from eventcargo.baselines.mb_by_mb import mb_by_mb
-from eventcargo.baselines.pc import hiton_pc, mmpc
-from eventcargo.baselines.pcd_by_pcd import PcdByPcd
+from eventcargo.baselines.pc import PcdByPcd, cmb, hiton_pc, mb_by_mb, mmpc
+from eventcargo.statistics.g2 import IndependenceTest
 
 from record import provenance, save
 

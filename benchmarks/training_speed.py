@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from eventcargo import Vocabulary
 from eventcargo.batches import Batch, Batches
 from eventcargo.events import EventDataset
-from eventcargo.models.fitting import fit_linear
-from eventcargo.models.training import TrainConfig, Training
-from eventcargo.models.transformer import TransformerConfig, preset
+from eventcargo.models.linear.fit import fit_linear
+from eventcargo.models.training.trainer import TrainConfig, Training
+from eventcargo.models.transformer.model import TransformerConfig, preset
 from eventcargo.simulate import simulate
 
 from record import provenance, save

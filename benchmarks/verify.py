@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from eventcargo.evaluation import evaluate
-from eventcargo.fusion.verify import verify
 from eventcargo.graphs import LabelGraph
 from eventcargo.simulate import REGIMES, Simulated, simulate
+from eventcargo.verify.verify import verify
 
 from record import provenance, save
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from eventcargo.atomic import atomic_folder
-from eventcargo.documents import read_document, write_document
 from eventcargo.errors import ConfigError, DataError
+from eventcargo.files import atomic_folder, read_document, write_document
 
 FORMAT, FORMAT_VERSION = "eventcargo-edges", 2
 

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from eventcargo.atomic import atomic_folder
 from eventcargo.errors import DataError
+from eventcargo.files import atomic_folder
 
 FORMAT = "eventcargo-dataset"
 FORMAT_VERSION = 1

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.atomic import atomic_file
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset
+from eventcargo.files import atomic_file
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIAL = ("[PAD]", "[BOS]", "[EOS]", "[UNK]")

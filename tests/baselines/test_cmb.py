@@ -1,6 +1,6 @@
-from eventcargo.baselines.cmb import cmb
+from eventcargo.baselines.pc import cmb
 
-from .tables import chain, independence_of, label
+from ..statistics.tables import chain, independence_of, label
 
 
 def test_only_the_direct_cause_of_a_label_is_found() -> None:

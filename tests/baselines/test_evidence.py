@@ -3,7 +3,7 @@ import pytest
 
 from eventcargo.baselines.evidence import edge_evidence
 
-from .tables import independence_of, label
+from ..statistics.tables import independence_of, label
 
 
 def repeated(rows: list[tuple[int, int, int, int]]) -> tuple[np.ndarray, np.ndarray]:

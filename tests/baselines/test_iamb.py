@@ -2,7 +2,7 @@ import numpy as np
 
 from eventcargo.baselines.iamb import _shrink, iamb, iamb_of_many
 
-from .tables import chain, columns, independence_of, label, noisy
+from ..statistics.tables import chain, columns, independence_of, label, noisy
 
 
 def test_a_noisy_conjunction_is_found_whole() -> None:

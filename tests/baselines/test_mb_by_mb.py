@@ -1,9 +1,17 @@
 import numpy as np
 
-from eventcargo.baselines.mb_by_mb import _separable, _spouses, mb_by_mb
-from eventcargo.baselines.pc import mmpc
+from eventcargo.baselines.pc import _separable, _spouses, mb_by_mb, mmpc
 
-from .tables import Bits, chain, columns, hidden_separator, independence_of, label, noisy, two_votes
+from ..statistics.tables import (
+    Bits,
+    chain,
+    columns,
+    hidden_separator,
+    independence_of,
+    label,
+    noisy,
+    two_votes,
+)
 
 
 def test_only_the_direct_cause_of_a_label_is_found() -> None:

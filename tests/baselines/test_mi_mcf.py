@@ -3,7 +3,7 @@ import pytest
 
 from eventcargo.baselines.mi_mcf import MiMcf
 
-from .tables import chain, columns, independence_of, label, noisy
+from ..statistics.tables import chain, columns, independence_of, label, noisy
 
 
 def test_symmetric_uncertainty_is_one_for_a_copy_and_by_hand_for_a_table() -> None:

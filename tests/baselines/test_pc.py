@@ -3,7 +3,7 @@ import pytest
 
 from eventcargo.baselines.pc import MAX_CONDITION, Separation, _subsets, hiton_pc, mmpc
 
-from .tables import chain, columns, independence_of, label, noisy, two_votes
+from ..statistics.tables import chain, columns, independence_of, label, noisy, two_votes
 
 ALGORITHMS = pytest.mark.parametrize("algorithm", [mmpc, hiton_pc])
 

@@ -1,7 +1,6 @@
-from eventcargo.baselines.pc import mmpc
-from eventcargo.baselines.pcd_by_pcd import PcdByPcd
+from eventcargo.baselines.pc import PcdByPcd, mmpc
 
-from .tables import chain, hidden_separator, independence_of, label, two_votes
+from ..statistics.tables import chain, hidden_separator, independence_of, label, two_votes
 
 
 def test_only_the_direct_cause_of_a_label_is_found() -> None:

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from eventcargo.baselines import screens
 from eventcargo.baselines.screens import MIN_TOGETHER, l1_logistic, lift, mutual_information
 
-from .tables import chain, columns, independence_of, label, noisy
+from ..statistics.tables import chain, columns, independence_of, label, noisy
 
 
 def test_mutual_information_ranks_by_dependence_and_keeps_at_most_top_k() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from eventcargo import EventSequence
 from eventcargo.cli.explain import _unmoved
-from eventcargo.oneshot.explanation import MOVES, Explanation
+from eventcargo.oneshot.explain import MOVES, Explanation
 
 from .program import run, run_json
 

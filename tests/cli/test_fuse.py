@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from eventcargo import read_graph
-from eventcargo.cli.source import Source, remember
 from eventcargo.models import Oracle
+from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
-from eventcargo.oneshot.settings import ExtractConfig
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 
 from .program import run, run_json
@@ -44,7 +43,7 @@ def test_people_get_a_table_of_boundaries(runs: tuple[Path, Path]) -> None:
     printed = run("fuse", runs[0]).stdout
     assert "Causes of 6 of 6 labels" in printed
     assert "+E00000" in printed
-    assert "of 6 labels, by the rule confident" in printed
+    assert "of 6 labels, by the criterion confident" in printed
 
 
 def test_another_rule_can_be_asked_for(runs: tuple[Path, Path]) -> None:
@@ -83,21 +82,5 @@ def test_knowledge_is_kept_to(runs: tuple[Path, Path], tmp_path: Path) -> None:
     assert sorted(boundary) == ["E00001", "E00005"]
 
 
-def test_edges_are_verified_on_a_table_of_events(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    run("simulate", "exact", tmp_path / "data", "--sequences", "60", "--seed", "1")
-    told = (str(tmp_path / "data" / "events.parquet"), "--labels", str(tmp_path / "data" / "labels.parquet"))
-    assert run_json("fuse", runs[0], "--events", *told)["verified"]
-    assert read_graph(runs[0] / "graph.parquet").edges["p_value"].drop_nulls().len() > 0
-
-
-def test_edges_are_verified_on_the_data_a_run_was_made_from(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    run("simulate", "exact", tmp_path / "data", "--sequences", "60", "--seed", "1")
-    told = [str(tmp_path / "data" / f"{name}.parquet") for name in ("events", "labels")]
-    remember(runs[0], Source(*told))
-    assert run_json("fuse", runs[0])["verified"]
-    assert not run_json("fuse", runs[0], "--no-verify")["verified"]
-
-
-def test_people_are_told_that_nothing_was_verified(runs: tuple[Path, Path]) -> None:
-    assert "Not verified on the data" in run("fuse", runs[0]).stdout
-    assert "Not verified" not in run("fuse", runs[0], "--no-verify").stdout
+def test_people_are_told_how_to_verify_the_edges(runs: tuple[Path, Path]) -> None:
+    assert f"`eventcargo verify {runs[0]}`" in run("fuse", runs[0]).stdout

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from safetensors import safe_open
 
-from eventcargo.models.progress import Progress
-from eventcargo.models.transformer import Transformer
+from eventcargo.models.training.progress import Progress
+from eventcargo.models.transformer.model import Transformer
 
 from .program import run, run_json
 

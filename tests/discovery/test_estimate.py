@@ -1,9 +1,9 @@
 import pytest
 
+from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.estimate import count_weights, estimate
-from eventcargo.discovery.settings import DiscoverConfig
-from eventcargo.models.sizes import preset
-from eventcargo.models.transformer import Transformer
+from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.model import Transformer
 from eventcargo.simulate import simulate
 from eventcargo.vocabulary import Vocabulary
 

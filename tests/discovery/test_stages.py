@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eventcargo.discovery.settings import DiscoverConfig
+from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.stages import Discovery
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset, EventSequence

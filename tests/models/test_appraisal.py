@@ -7,9 +7,9 @@ import torch
 from eventcargo import EventDataset, Vocabulary
 from eventcargo.models.appraisal import appraise, ask, crossed
 from eventcargo.models.calibration import Answers
-from eventcargo.models.fitting import LinearConfig, fit_linear
-from eventcargo.models.holdout import set_aside
-from eventcargo.models.transformer import Transformer, TransformerConfig
+from eventcargo.models.linear.fit import LinearConfig, fit_linear
+from eventcargo.models.training.validation import set_aside
+from eventcargo.models.transformer.model import Transformer, TransformerConfig
 from eventcargo.simulate import simulate
 
 SHAPE = TransformerConfig(width=16, layers=1, heads=2, hidden=16, max_length=64)

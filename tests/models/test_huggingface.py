@@ -9,8 +9,8 @@ import torch
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
 from eventcargo.models import DensityModel, label_probabilities
-from eventcargo.models.checkpoint import write_model
 from eventcargo.models.huggingface import KIND, HuggingFace
+from eventcargo.models.pretrained import write_model
 from eventcargo.simulate import simulate
 
 transformers = pytest.importorskip("transformers")

@@ -6,7 +6,7 @@ import pytest
 from eventcargo import DataError, EventDataset, Vocabulary
 from eventcargo.models.counts import Counts
 from eventcargo.models.loading import load_model
-from eventcargo.models.transformer import Transformer, preset
+from eventcargo.models.transformer.model import Transformer, preset
 from eventcargo.simulate import simulate
 
 

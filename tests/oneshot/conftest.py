@@ -3,9 +3,9 @@ import pytest
 
 from eventcargo import EventDataset, Vocabulary
 from eventcargo.models.calibration import Calibration
-from eventcargo.models.fitting import LinearConfig, fit_linear
+from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.oracle import Oracle
-from eventcargo.models.transformer import Transformer, TransformerConfig
+from eventcargo.models.transformer.model import Transformer, TransformerConfig
 from eventcargo.simulate import simulate
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 

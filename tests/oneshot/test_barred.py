@@ -14,15 +14,15 @@ from eventcargo.errors import ConfigError
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.calibration import Calibration
 from eventcargo.models.density import DensityModel
-from eventcargo.models.linear import LinearTerm
+from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.oracle import Oracle
-from eventcargo.models.transformer import Transformer, TransformerConfig
-from eventcargo.oneshot.cuts import StaticCut
-from eventcargo.oneshot.examination import Examiner, examine, sequence_seeds
+from eventcargo.models.transformer.model import Transformer, TransformerConfig
+from eventcargo.oneshot.cases import SelectionConfig, select
+from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
+from eventcargo.oneshot.score_shard import Examiner, examine, sequence_seeds
 from eventcargo.oneshot.scores import Scores
-from eventcargo.oneshot.selection import SelectionConfig, select
-from eventcargo.oneshot.settings import ExtractConfig
+from eventcargo.oneshot.thresholds import StaticCut
 from eventcargo.oneshot.total import TotalTest, Types, end_logits, explicit_labels, reach
 from eventcargo.simulate.exact import ExactProcess
 

@@ -13,10 +13,10 @@ import pytest
 from eventcargo import EdgeTable, EventDataset
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.models.oracle import Oracle
-from eventcargo.models.transformer import Transformer
-from eventcargo.oneshot.examination import BLOCK
+from eventcargo.models.transformer.model import Transformer
+from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
-from eventcargo.oneshot.settings import ExtractConfig
+from eventcargo.oneshot.score_shard import BLOCK
 
 CONFIG = ExtractConfig(shard=BLOCK, workers=1, particles=4, context=3, test="both", most=30)
 

@@ -14,9 +14,9 @@ import torch
 from eventcargo.batches import Batch, Batches
 from eventcargo.models.oracle import Oracle
 from eventcargo.oneshot.contexts import Contexts
-from eventcargo.oneshot.cuts import PAPER_CUT
 from eventcargo.oneshot.prefix import PAPER, PrefixTest
 from eventcargo.oneshot.scores import Scores
+from eventcargo.oneshot.thresholds import PAPER_CUT
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 
 

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from eventcargo import ConfigError, EventCargoWarning
 from eventcargo.batches import Batch, Batches
 from eventcargo.models.density import DensityModel
-from eventcargo.models.linear import LinearTerm
+from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.oracle import Oracle
-from eventcargo.models.sizes import preset
-from eventcargo.models.transformer import Transformer
+from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot import prefix
 from eventcargo.oneshot.contexts import Contexts, repeat
-from eventcargo.oneshot.cuts import RelativeCut, StaticCut
 from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
 from eventcargo.oneshot.scores import Scores
+from eventcargo.oneshot.thresholds import RelativeCut, StaticCut
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import SPECIAL, UNK
 

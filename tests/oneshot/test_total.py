@@ -10,9 +10,8 @@ from eventcargo.batches import Batch, Batches
 from eventcargo.models.counts import Counts
 from eventcargo.models.density import DensityModel, walk
 from eventcargo.models.oracle import Oracle
-from eventcargo.models.transformer import Transformer
-from eventcargo.oneshot.information import bernoulli_kl
-from eventcargo.oneshot.scores import Scores
+from eventcargo.models.transformer.model import Transformer
+from eventcargo.oneshot.scores import Scores, bernoulli_kl
 from eventcargo.oneshot.total import TotalTest, Types, end_logits, explicit_labels, hidden, reach
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import UNK

@@ -9,8 +9,8 @@ import pytest
 from eventcargo import EventDataset, EventSequence, LabelGraph
 from eventcargo.errors import DataError, EventCargoWarning
 from eventcargo.report import Content, write_report
-from eventcargo.report.digest import digest
 from eventcargo.report.page import render
+from eventcargo.report.page_data import digest
 
 from .material import HOSTILE, garage, hostile
 

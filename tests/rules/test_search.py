@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from eventcargo.rules import Literal
+from eventcargo.rules.description_length import Dnf, Worth
 from eventcargo.rules.patterns import Patterns
 from eventcargo.rules.search import Search
-from eventcargo.rules.worth import Dnf, Worth
 
 Cells = NDArray[np.bool_]
 

@@ -5,8 +5,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from eventcargo.config import knob_help
 from eventcargo.errors import ConfigError
-from eventcargo.knobs import knob_help
 from eventcargo.simulate import REGIMES, Simulated, simulate
 
 SMALL = {"fleet": {"event_types": 400, "labels": 10, "max_boundary": 6}}

@@ -7,8 +7,8 @@ import pytest
 
 from eventcargo import EventDataset, LabelGraph
 from eventcargo.verdicts import checks
+from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.evidence import Evidence
-from eventcargo.verdicts.settings import JudgeConfig
 
 from .conftest import CLEAR, graph, sequences
 

@@ -3,8 +3,8 @@ import pytest
 
 from eventcargo import EventDataset
 from eventcargo.errors import DataError
+from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.evidence import Evidence
-from eventcargo.verdicts.settings import JudgeConfig
 
 from .conftest import graph, sequences
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eventcargo.baselines.independence import IndependenceTest, Target
+from eventcargo.statistics.g2 import IndependenceTest, Target
 
 
 @dataclass(frozen=True)

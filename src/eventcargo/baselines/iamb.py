@@ -7,7 +7,7 @@ all of them from one sparse product.
 
 from collections.abc import Iterator, Sequence
 
-from eventcargo.baselines.independence import IndependenceTest, Target
+from eventcargo.statistics.g2 import IndependenceTest, Target
 
 
 def iamb(test: IndependenceTest, target: Target, alpha: float) -> list[int]:

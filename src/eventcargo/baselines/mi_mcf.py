@@ -14,7 +14,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.baselines.independence import IndependenceTest, Target
+from eventcargo.statistics.g2 import IndependenceTest, Target
 
 
 @dataclass(frozen=True)

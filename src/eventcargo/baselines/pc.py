@@ -4,13 +4,14 @@ Both keep an event type only if no set of up to `max_condition` members separate
 a label, which is a sink, parents and children are its parents: its Markov boundary.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.baselines.independence import IndependenceTest, Target
+from eventcargo.statistics.g2 import IndependenceTest, Target
 
 MAX_CONDITION = 3
 """Size of the largest separating set looked for, as in the reference implementations."""
@@ -103,3 +104,61 @@ def hiton_pc(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
             if separation.separated(older, members, new=column):
                 members.remove(older)
     return members
+
+
+def cmb(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
+    """The parents of a label (parents and children of an event type), as event numbers."""
+    return hiton_pc(test, target, alpha)
+
+
+def mb_by_mb(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
+    """The parents of a label (parents and children of an event type), as event numbers."""
+    members = mmpc(test, target, alpha)
+    if target.column is None:
+        return members
+    boundary = members + _spouses(test, target, members, alpha)
+    return [column for column in boundary if not _separable(test, target, column, boundary, alpha)]
+
+
+def _spouses(test: IndependenceTest, target: Target, members: list[int], alpha: float) -> list[int]:
+    """Event types that become dependent on the target once a common child is known."""
+    spouses: list[int] = []
+    for child in members:
+        for other in mmpc(test, test.event(child), alpha):
+            if other in (*target.itself, *members, *spouses):
+                continue
+            if test.p_value(target, other, [child]) <= alpha:
+                spouses.append(other)
+    return spouses
+
+
+def _separable(
+    test: IndependenceTest, target: Target, column: int, boundary: list[int], alpha: float
+) -> bool:
+    rest = [other for other in boundary if other != column]
+    subsets = chain.from_iterable(combinations(rest, size) for size in range(MAX_CONDITION + 1))
+    return any(test.p_value(target, column, subset) > alpha for subset in subsets)
+
+
+class PcdByPcd:
+    """The algorithm with a memory of the event types' own parents and children."""
+
+    def __init__(self, test: IndependenceTest, alpha: float) -> None:
+        self._test, self._alpha = test, alpha
+        self._neighbours: Callable[[int], list[int]] = lru_cache(maxsize=None)(self._find_neighbours)
+
+    def __call__(self, target: Target) -> list[int]:
+        """The parents of a label (parents and children of an event type), as event numbers."""
+        members = mmpc(self._test, target, self._alpha)
+        return [column for column in members if self._claims(column, target)]
+
+    def _claims(self, column: int, target: Target) -> bool:
+        """Is the target left unseparated by every small set of the event type's own neighbours?"""
+        others = [other for other in self._neighbours(column) if other not in target.itself]
+        test, local_target = self._test.local(target, np.array([column, *others]))
+        numbers = range(1, len(others) + 1)
+        subsets = chain.from_iterable(combinations(numbers, size) for size in range(1, MAX_CONDITION + 1))
+        return all(test.p_value(local_target, 0, subset) <= self._alpha for subset in subsets)
+
+    def _find_neighbours(self, column: int) -> list[int]:
+        return mmpc(self._test, self._test.event(column), self._alpha)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from eventcargo.baselines.independence import IndependenceTest, Target
+from eventcargo.statistics.g2 import IndependenceTest, Target
 
 MIN_TOGETHER = 5
 """Sequences that must hold both the event type and the label before lift is looked at."""

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from eventcargo.atomic import atomic_folder, check_new_folder
 from eventcargo.cli.boundaries import causes
 from eventcargo.cli.discover import print_found, run_stages, write_scores
 from eventcargo.cli.output import print_lines, print_table
@@ -13,6 +12,7 @@ from eventcargo.cli.simulate import write_simulated
 from eventcargo.cli.source import Source
 from eventcargo.discovery import DiscoverConfig, Findings
 from eventcargo.events import EventDataset
+from eventcargo.files import atomic_folder, check_new_folder
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.simulate import simulate

@@ -6,21 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
-from eventcargo.atomic import atomic_file
 from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import Source, remember
 from eventcargo.discovery import DiscoverConfig, Discovery, Findings
-from eventcargo.discovery.bars import stage_bars
 from eventcargo.discovery.estimate import estimate
+from eventcargo.discovery.progress import stage_bars
 from eventcargo.evaluation import Scores, count_support, evaluate
 from eventcargo.events import EventDataset
+from eventcargo.files import atomic_file
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
-from eventcargo.models.interrupt import Interrupted
+from eventcargo.models.training.interrupt import Interrupted
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 

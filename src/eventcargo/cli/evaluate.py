@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from eventcargo.atomic import atomic_file
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME, read
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.errors import ConfigError
@@ -20,6 +19,7 @@ from eventcargo.evaluation import (
     predict_all,
 )
 from eventcargo.events import EventDataset
+from eventcargo.files import atomic_file
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 

@@ -11,8 +11,8 @@ from eventcargo.cli.source import recall
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventSequence
 from eventcargo.models.loading import load_model
-from eventcargo.oneshot.explanation import Explanation
-from eventcargo.oneshot.explanation import explain as explain_sequence
+from eventcargo.oneshot.explain import Explanation
+from eventcargo.oneshot.explain import explain as explain_sequence
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 

@@ -14,8 +14,8 @@ from eventcargo.cli.source import Source, remember
 from eventcargo.edges import EdgeTable
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.loading import load_model
+from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract as extract_edges
-from eventcargo.oneshot.settings import ExtractConfig
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from eventcargo.knobs import knob_help
+from eventcargo.config import knob_help
 
 
 def with_options(config: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from eventcargo import __version__
-from eventcargo.atomic import atomic_folder, check_new_folder
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
+from eventcargo.files import atomic_folder, check_new_folder
 from eventcargo.io import write_events, write_graph
 from eventcargo.simulate import REGIMES, Regime, Simulated
 

@@ -2,11 +2,14 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from eventcargo.cli.data import read
-from eventcargo.documents import read_document, write_document
-from eventcargo.errors import DataError
+from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset
+from eventcargo.files import read_document, write_document
 
 FORMAT, FORMAT_VERSION = "eventcargo-data", 1
 
@@ -28,6 +31,11 @@ class Source:
         return read(
             self.events, self.labels, self.sequence_id, self.time, self.event, self.label, self.values
         )
+
+
+EVENTS_OF_RUN = Annotated[
+    str | None, typer.Argument(metavar="[EVENTS]", help="Events; by default those the run was made from.")
+]
 
 
 def remember(run: Path, source: Source) -> None:
@@ -58,3 +66,20 @@ def recall(run: Path) -> EventDataset:
         if not any(mark in path for mark in "*?[") and not Path(path).exists():
             raise DataError(f"{path}, the data of {run}, is gone; name the table of events")
     return source.read()
+
+
+def data_of(
+    run: Path,
+    events: str | None,
+    labels: str | None,
+    sequence_id: str,
+    time: str,
+    event: str,
+    label: str,
+) -> EventDataset:
+    """The data that a command names, or else those of the run."""
+    if events is not None:
+        return Source(events, labels, sequence_id, time, event, label).read()
+    if labels is not None:
+        raise ConfigError("--labels is the table that goes with EVENTS; give both or none")
+    return recall(run)

@@ -20,9 +20,9 @@ from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.quality import print_quality
 from eventcargo.cli.source import Source, remember
-from eventcargo.models.interrupt import Interrupted
-from eventcargo.models.training import Progress, TrainConfig, Training
-from eventcargo.models.transformer import PRESETS, preset
+from eventcargo.models.training.interrupt import Interrupted
+from eventcargo.models.training.trainer import Progress, TrainConfig, Training
+from eventcargo.models.transformer.model import PRESETS, preset
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 

@@ -1,8 +1,8 @@
 """Discovery: all stages together, from a data set to a report. Glue, no mathematics."""
 
+from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.estimator import Cargo
-from eventcargo.discovery.findings import Findings
-from eventcargo.discovery.settings import DiscoverConfig
+from eventcargo.discovery.results import Findings
 from eventcargo.discovery.stages import Discovery
 
 __all__ = ["Cargo", "DiscoverConfig", "Discovery", "Findings"]

@@ -6,9 +6,9 @@ hours.
 
 from dataclasses import dataclass
 
-from eventcargo.discovery.settings import DiscoverConfig
+from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.events import EventDataset
-from eventcargo.models.sizes import TransformerConfig
+from eventcargo.models.transformer.config import TransformerConfig
 
 SECONDS_AN_EVENT = {"total": 4e-5, "prefix": 2.5e-4, "paper": 9e-4}
 """Of phase 1; total where the explicit term alone decides."""

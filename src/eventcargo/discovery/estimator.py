@@ -10,22 +10,22 @@ import polars as pl
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from eventcargo.atomic import check_new_folder
-from eventcargo.discovery.bars import stage_bars
-from eventcargo.discovery.findings import Findings, read_findings
-from eventcargo.discovery.record import Record
-from eventcargo.discovery.settings import DiscoverConfig
+from eventcargo.discovery.config import DiscoverConfig
+from eventcargo.discovery.progress import stage_bars
+from eventcargo.discovery.results import Findings, read_findings
+from eventcargo.discovery.run_folder import Record
 from eventcargo.discovery.stages import Discovery
 from eventcargo.edges import EdgeTable
 from eventcargo.errors import ConfigError
 from eventcargo.evaluation import evaluate
 from eventcargo.events import EventDataset, EventSequence
+from eventcargo.files import check_new_folder
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_events
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.density import DensityModel, label_probabilities
 from eventcargo.models.loading import load_model
-from eventcargo.oneshot.explanation import Explanation, explain
+from eventcargo.oneshot.explain import Explanation, explain
 from eventcargo.report import write_report
 
 

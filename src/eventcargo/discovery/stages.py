@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from eventcargo.baselines import find_boundaries
-from eventcargo.discovery.findings import Findings, read_findings, read_quality
-from eventcargo.discovery.record import Record
-from eventcargo.discovery.settings import TESTING, DiscoverConfig
+from eventcargo.discovery.config import TESTING, DiscoverConfig
+from eventcargo.discovery.results import Findings, read_findings, read_quality
+from eventcargo.discovery.run_folder import FUSED, GRAPH, Record, write_fused, write_judged, write_verified
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.fusion import fuse_run
@@ -22,12 +22,13 @@ from eventcargo.io import read_graph, write_graph
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
-from eventcargo.models.runs import data_fingerprint, model_fingerprint
-from eventcargo.models.training import train
+from eventcargo.models.training.checkpoint import data_fingerprint, model_fingerprint
+from eventcargo.models.training.trainer import train
 from eventcargo.oneshot.extract import extract
 from eventcargo.report import write_report
 from eventcargo.rules import find_rules, write_rules
-from eventcargo.verdicts import judge, write_verdicts
+from eventcargo.verdicts import judge
+from eventcargo.verify import verify
 
 Result = TypeVar("Result")
 
@@ -65,16 +66,20 @@ class Discovery:
             raise DataError("the data have no labels, so there is nothing to find causes of; give labels")
         self.data, self.folder, self.config = data, Path(folder), config
         self._knowledge, self._model, self._tell = knowledge, model, tell or (lambda *_: None)
-        if knowledge is not None:
-            knowledge.resolve(list(data.label_names), list(data.event_names))  # errors before work
+        self._known = (
+            None if knowledge is None else knowledge.resolve(list(data.label_names), list(data.event_names))
+        )
         self.record = Record.begin(self.folder, self._settings(), resume)
 
     def run(self) -> Findings:
         """Do every stage that is not done yet."""
         model = self._stage("train", self._train) or load_model(self._path("model"), self.config.device)
         self._stage("extract", lambda: self._extract(model))
-        graph = self._stage("fuse", self._fuse) or read_graph(self._path("graph.parquet"))
-        self._stage("compare", self._compare)
+        self._stage("fuse", self._fuse)
+        if self.config.verifies:
+            self._stage("verify", lambda: self._verify(model))
+        graph = read_graph(self._path(GRAPH))
+        self._stage("baseline", self._baseline)
         self._stage("rules", lambda: write_rules(find_rules(self.data, graph), self._path("rules.json")))
         self._stage("judge", lambda: self._judge(graph))
         found = read_findings(self.folder, model)
@@ -135,13 +140,15 @@ class Discovery:
         self._first = done if self._first is None else self._first
         return f", {(done - self._first) / elapsed:,.0f}/s" if done > self._first and elapsed > 0 else ""
 
-    def _fuse(self) -> LabelGraph:
-        graph = fuse_run(self.folder, self.config.fuse, data=self.data, knowledge=self._knowledge)
-        write_graph(graph, self._path("graph.json"))
-        write_graph(graph, self._path("graph.parquet"))
-        return graph
+    def _fuse(self) -> None:
+        write_fused(self.folder, fuse_run(self.folder, self.config.fuse, knowledge=self._known))
 
-    def _compare(self) -> None:
+    def _verify(self, model: DensityModel) -> None:
+        fused = read_graph(self._path(FUSED))
+        doubted = getattr(model, "untrusted", ())
+        write_verified(self.folder, verify(fused, self.data, knowledge=self._known, doubted=doubted))
+
+    def _baseline(self) -> None:
         baseline = find_boundaries(
             self.data,
             "iamb",
@@ -150,13 +157,7 @@ class Discovery:
         write_graph(baseline, self._path("baseline.parquet"))
 
     def _judge(self, graph: LabelGraph) -> None:
-        verdicts = judge(self.data, graph, read_quality(self.folder))
-        write_verdicts(self._path("verdicts.json"), verdicts)
-        notes = {
-            label: {"level": verdict.level, "reasons": list(verdict.reasons)}
-            for label, verdict in verdicts.items()
-        }
-        write_graph(graph, self._path("graph.json"), {"verdicts": notes})
+        write_judged(self.folder, graph, judge(self.data, graph, read_quality(self.folder)))
 
     def _settings(self) -> dict[str, Any]:
         settings = {name: value for name, value in asdict(self.config).items() if name not in FREE}

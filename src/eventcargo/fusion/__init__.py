@@ -4,15 +4,22 @@ A `Poll` counts the votes. A rule gives every label the least frequency (union, 
 mutual information (bes, caig, fpr) or the least share that an edge surely has (confident); `fuse` applies it.
 """
 
-from eventcargo.fusion.beta import BetaMixture, expected_fpr, fit_mixture
-from eventcargo.fusion.caig import bes, caig, exceeds
-from eventcargo.fusion.consensus import fuse
-from eventcargo.fusion.intervals import jeffreys
-from eventcargo.fusion.poll import Poll
-from eventcargo.fusion.records import fuse_run, read_poll, write_poll
-from eventcargo.fusion.settings import RULES, FuseConfig
-from eventcargo.fusion.thresholds import adaptive, static, union
+from eventcargo.fusion.config import RULES, FuseConfig
+from eventcargo.fusion.criteria import (
+    BetaMixture,
+    adaptive,
+    bes,
+    caig,
+    exceeds,
+    expected_fpr,
+    fit_mixture,
+    static,
+    union,
+)
+from eventcargo.fusion.fuse import fuse, fuse_run
+from eventcargo.fusion.vote_store import Poll, read_poll, write_poll
 from eventcargo.fusion.votes import Votes
+from eventcargo.statistics.intervals import jeffreys
 
 __all__ = [
     "RULES",

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from eventcargo.atomic import atomic_file
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
+from eventcargo.files import atomic_file
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.io.networks import write_dot, write_graphml
 from eventcargo.io.sources import Source, open_file, open_sources

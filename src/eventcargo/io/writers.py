@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from eventcargo.atomic import atomic_folder
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset
+from eventcargo.files import atomic_folder
 
 TableFormat = Literal["parquet", "csv", "jsonl"]
 

@@ -1,6 +1,5 @@
 """What is known before the data are asked: which event types can cause a label, which must, which cannot."""
 
-from eventcargo.knowledge.resolved import Resolved
-from eventcargo.knowledge.statements import Knowledge
+from eventcargo.knowledge.knowledge import Knowledge, Resolved
 
 __all__ = ["Knowledge", "Resolved"]

@@ -3,6 +3,6 @@
 from eventcargo.models.counts import Counts
 from eventcargo.models.density import Densities, DensityModel, label_probabilities
 from eventcargo.models.oracle import Oracle
-from eventcargo.models.transformer import Transformer
+from eventcargo.models.transformer.model import Transformer
 
 __all__ = ["Counts", "Densities", "DensityModel", "Oracle", "Transformer", "label_probabilities"]

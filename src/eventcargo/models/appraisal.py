@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from eventcargo.batches import Batch
 from eventcargo.events import EventDataset
+from eventcargo.models.base_rates import Rates
 from eventcargo.models.calibration import Answers, Calibration, Floats, log_losses
 from eventcargo.models.counts import Counts
 from eventcargo.models.density import DensityModel, walk
 from eventcargo.models.quality import Quality, label_quality, overall_quality
-from eventcargo.models.rates import Rates
-from eventcargo.models.transformer import Transformer
+from eventcargo.models.transformer.model import Transformer
 
 MOST_SEQUENCES, MOST_EVENTS = 20_000, 10_000
 """Held-out sequences whose labels are looked at, and about how many events of the first ones."""

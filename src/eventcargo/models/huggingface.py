@@ -18,8 +18,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from eventcargo.batches import Batch, Batches, report_cuts
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset
-from eventcargo.models.checkpoint import read_model, write_model
 from eventcargo.models.density import Densities, check_labels
+from eventcargo.models.pretrained import read_model, write_model
 from eventcargo.vocabulary import BOS, Vocabulary
 
 KIND = "huggingface"

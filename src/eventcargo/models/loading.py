@@ -5,11 +5,11 @@ from pathlib import Path
 import torch
 
 from eventcargo.errors import DataError
-from eventcargo.models.checkpoint import model_kind
 from eventcargo.models.counts import Counts
 from eventcargo.models.density import DensityModel
 from eventcargo.models.huggingface import HuggingFace
-from eventcargo.models.transformer import Transformer
+from eventcargo.models.pretrained import model_kind
+from eventcargo.models.transformer.model import Transformer
 
 KINDS = ("counts", "huggingface", "transformer")
 

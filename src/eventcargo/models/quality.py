@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from eventcargo.atomic import atomic_file
 from eventcargo.errors import DataError
+from eventcargo.files import atomic_file
 from eventcargo.models.calibration import Floats, Truth, lead, log_losses
 
 FORMAT = "eventcargo-quality"

@@ -17,22 +17,22 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from eventcargo.atomic import atomic_file
 from eventcargo.batches import report_cuts
 from eventcargo.edges import EdgeFolder, EdgeTable
 from eventcargo.errors import DataError, EventCargoWarning
 from eventcargo.events import EventDataset
+from eventcargo.files import atomic_file
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.density import DensityModel, check_labels, check_values, walk
-from eventcargo.models.runs import data_fingerprint, model_fingerprint
-from eventcargo.oneshot.crew import Crew, Task
-from eventcargo.oneshot.cuts import fit_pooled_cut
-from eventcargo.oneshot.examination import BLOCK, Flags, sequence_seeds
-from eventcargo.oneshot.ledger import POLARITIES
+from eventcargo.models.training.checkpoint import data_fingerprint, model_fingerprint
+from eventcargo.oneshot.cases import Selection, select
+from eventcargo.oneshot.config import ExtractConfig
+from eventcargo.oneshot.edge_collector import POLARITIES
 from eventcargo.oneshot.prefix import PrefixTest
+from eventcargo.oneshot.score_shard import BLOCK, Flags, sequence_seeds
 from eventcargo.oneshot.scores import Scores
-from eventcargo.oneshot.selection import Selection, select
-from eventcargo.oneshot.settings import ExtractConfig
+from eventcargo.oneshot.thresholds import fit_pooled_cut
+from eventcargo.oneshot.workers import Crew, Task
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many sequences are done, and how many there are in all."""

@@ -24,9 +24,8 @@ from eventcargo.batches import Batch
 from eventcargo.errors import ConfigError, EventCargoWarning
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.contexts import ContextConfig, Contexts, repeat
-from eventcargo.oneshot.cuts import Cut, RelativeCut
-from eventcargo.oneshot.information import bernoulli_entropy, bernoulli_kl, probability_change
-from eventcargo.oneshot.scores import Scores
+from eventcargo.oneshot.scores import Scores, bernoulli_entropy, bernoulli_kl, probability_change
+from eventcargo.oneshot.thresholds import Cut, RelativeCut
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -8,7 +8,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 (torch's own short form)
 from numpy.typing import NDArray
+from torch import Tensor
 
 from eventcargo.batches import Batch
 from eventcargo.models.density import DensityModel
@@ -57,3 +60,37 @@ class OneshotTest(Protocol):
         in a batch changes nothing.
         """
         ...
+
+
+def bernoulli_kl(after: Tensor, before: Tensor) -> Tensor:
+    """KL(sigmoid(after) || sigmoid(before)) in nats, in float64, from logits; never negative.
+
+    p log(p / q) + (1 - p) log((1 - p) / (1 - q)) with logarithms of sigmoids: a probability that would round
+    to 0 or 1 keeps its distance from it, so that nothing has to be clamped.
+
+    >>> bernoulli_kl(torch.tensor(0.0), torch.tensor(0.1).logit()).item()
+    0.5108...
+    """
+    p, q = after.double(), before.double()
+    rise = torch.sigmoid(p) * (F.logsigmoid(p) - F.logsigmoid(q))
+    fall = torch.sigmoid(-p) * (F.logsigmoid(-p) - F.logsigmoid(-q))
+    return (rise + fall).clamp(min=0.0)  # rounding alone can make it negative
+
+
+def bernoulli_entropy(logits: Tensor) -> Tensor:
+    """Entropy of a label of these logits in nats, in float64.
+
+    >>> bernoulli_entropy(torch.tensor(0.0)).item()
+    0.6931...
+    """
+    p = logits.double()
+    return -(torch.sigmoid(p) * F.logsigmoid(p) + torch.sigmoid(-p) * F.logsigmoid(-p))
+
+
+def probability_change(after: Tensor, before: Tensor) -> Tensor:
+    """sigmoid(after) - sigmoid(before), in float64: positive where the event promotes the label.
+
+    >>> probability_change(torch.tensor(0.0), torch.tensor(-100.0)).item()
+    0.5
+    """
+    return torch.sigmoid(after.double()) - torch.sigmoid(before.double())

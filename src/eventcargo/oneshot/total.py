@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from eventcargo.batches import Batch, packed
 from eventcargo.models.density import DensityModel
-from eventcargo.models.hiding import hiding
-from eventcargo.models.linear import LinearTerm
-from eventcargo.models.transformer import Transformer
-from eventcargo.oneshot.information import bernoulli_entropy, bernoulli_kl, probability_change
-from eventcargo.oneshot.scores import Scores
+from eventcargo.models.linear.hiding import hiding
+from eventcargo.models.linear.term import LinearTerm
+from eventcargo.models.transformer.model import Transformer
+from eventcargo.oneshot.scores import Scores, bernoulli_entropy, bernoulli_kl, probability_change
 from eventcargo.vocabulary import UNK
 
 Ints = NDArray[np.int64]

@@ -4,7 +4,7 @@
 never sees a model.
 """
 
-from eventcargo.report.content import Content
 from eventcargo.report.page import write_report
+from eventcargo.report.report_input import Content
 
 __all__ = ["Content", "write_report"]

@@ -13,10 +13,10 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from eventcargo.atomic import atomic_file
 from eventcargo.errors import DataError, EventCargoWarning
-from eventcargo.report.content import Content
-from eventcargo.report.digest import Digest, digest
+from eventcargo.files import atomic_file
+from eventcargo.report.page_data import Digest, digest
+from eventcargo.report.report_input import Content
 
 LIMIT = 10_000_000
 """Bytes of a page; fewer sequences are shown where it would have more."""

@@ -1,6 +1,6 @@
 """Rules: the boundary of a label as a short Boolean rule that people read and data are tested by."""
 
-from eventcargo.rules.finder import RuleConfig, find_rules
+from eventcargo.rules.find import RuleConfig, find_rules
 from eventcargo.rules.literals import Literal
 from eventcargo.rules.rule import Rule, read_rules, write_rules
 

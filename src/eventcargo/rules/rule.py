@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.documents import read_document, write_document
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
+from eventcargo.files import read_document, write_document
 from eventcargo.rules.literals import Literal
 from eventcargo.rules.occurrences import Occurrences
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.rules.description_length import Conjunction, Dnf, Mask, Worth
 from eventcargo.rules.patterns import gain
-from eventcargo.rules.worth import Conjunction, Dnf, Mask, Worth
 
 WIDTH = 12
 """Conjunctions that a step of the search goes on with."""

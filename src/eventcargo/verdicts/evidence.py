@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
-from eventcargo.verdicts.echoes import Closings
-from eventcargo.verdicts.forecast import Forecast, Forecaster
-from eventcargo.verdicts.leftovers import Surplus, event_surplus, label_surplus
-from eventcargo.verdicts.settings import JudgeConfig
+from eventcargo.verdicts.config import JudgeConfig
+from eventcargo.verdicts.leakage import Closings
+from eventcargo.verdicts.predictability import Forecast, Forecaster
+from eventcargo.verdicts.residuals import Surplus, event_surplus, label_surplus
 
 
 class Evidence:

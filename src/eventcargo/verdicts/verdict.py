@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from eventcargo.documents import read_document, write_document
 from eventcargo.errors import ConfigError, DataError
+from eventcargo.files import read_document, write_document
 
 FORMAT, FORMAT_VERSION = "eventcargo-verdicts", 1
 

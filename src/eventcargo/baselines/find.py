@@ -1,0 +1,203 @@
+"""`find_boundaries`: any of the baselines, on all labels of a data set, to one LabelGraph.
+
+Labels are independent questions: they are worked in small blocks on several threads (the sparse products
+release the interpreter lock) and put together in the order of the labels, so that the number of workers
+changes nothing.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from eventcargo.baselines.evidence import edge_evidence
+from eventcargo.baselines.iamb import iamb_of_many
+from eventcargo.baselines.mi_mcf import MiMcf
+from eventcargo.baselines.pc import PcdByPcd, cmb, mb_by_mb
+from eventcargo.baselines.screens import l1_logistic, lift, mutual_information
+from eventcargo.errors import ConfigError
+from eventcargo.events import EventDataset
+from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
+from eventcargo.statistics.g2 import IndependenceTest, Target
+
+Progress = Callable[[int, int], None]
+"""Called with (labels done, labels in all)."""
+
+BLOCK_LABELS = 8
+"""Labels whose boundaries grow side by side; also the step of the progress bar."""
+
+
+@dataclass(frozen=True)
+class BaselineConfig:
+    """Settings of the classical baselines."""
+
+    alpha: float = 0.05
+    "Largest p-value of a dependence; divided by the number of event types if `correct` is on."
+    correct: bool = True
+    "Bonferroni correction for testing every event type at every step."
+    dof: Literal["observed", "full"] = "observed"
+    "Degrees of freedom: one per stratum that can tell, or 2 to the size of the condition set."
+    min_rows_per_dof: float = 5.0
+    "Sequences needed for each degree of freedom; with fewer no test is made."
+    top_k: int = 5
+    "Event types kept for a label by `mutual-information` and `lift`."
+    workers: int = 0
+    "Threads; 0 takes one per core. The result does not depend on it."
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise ConfigError(f"alpha={self.alpha} must lie between 0 and 1")
+        if self.dof not in ("observed", "full"):
+            raise ConfigError(f"dof={self.dof!r} is unknown; use 'observed' or 'full'")
+        if self.min_rows_per_dof < 0:
+            raise ConfigError(f"min_rows_per_dof={self.min_rows_per_dof} must be 0 or more")
+        if self.top_k < 1:
+            raise ConfigError(f"top_k={self.top_k} must be at least 1")
+        if self.workers < 0:
+            raise ConfigError(f"workers={self.workers} must be 0 (one per core) or more")
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What a method needs: the test on the data, the labels as targets, and the corrected alpha."""
+
+    data: EventDataset
+    test: IndependenceTest
+    targets: list[Target]
+    alpha: float
+    config: BaselineConfig
+
+
+Solve = Callable[[Sequence[int]], list[list[int]]]
+"""Boundaries of the labels with these numbers."""
+
+
+def _one_by_one(solve: Callable[[int], list[int]]) -> Solve:
+    return lambda labels: [solve(label) for label in labels]
+
+
+def _iamb(task: _Task) -> Solve:
+    return lambda labels: iamb_of_many(task.test, [task.targets[i] for i in labels], task.alpha)
+
+
+def _cmb(task: _Task) -> Solve:
+    return _one_by_one(lambda i: cmb(task.test, task.targets[i], task.alpha))
+
+
+def _mb_by_mb(task: _Task) -> Solve:
+    return _one_by_one(lambda i: mb_by_mb(task.test, task.targets[i], task.alpha))
+
+
+def _pcd_by_pcd(task: _Task) -> Solve:
+    search = PcdByPcd(task.test, task.alpha)
+    return _one_by_one(lambda i: search(task.targets[i]))
+
+
+def _mi_mcf(task: _Task) -> Solve:
+    return _one_by_one(MiMcf(task.test, task.targets))
+
+
+def _mutual_information(task: _Task) -> Solve:
+    return _one_by_one(
+        lambda i: mutual_information(task.test, task.targets[i], task.alpha, task.config.top_k)
+    )
+
+
+def _lift(task: _Task) -> Solve:
+    return _one_by_one(lambda i: lift(task.test, task.targets[i], task.alpha, task.config.top_k))
+
+
+def _l1_logistic(task: _Task) -> Solve:
+    presence = task.data.presence().astype(np.float64).tocsc()
+    return _one_by_one(lambda i: l1_logistic(task.test, presence, task.targets[i], task.config.alpha))
+
+
+METHODS: dict[str, Callable[[_Task], Solve]] = {
+    "iamb": _iamb,
+    "cmb": _cmb,
+    "mb-by-mb": _mb_by_mb,
+    "pcd-by-pcd": _pcd_by_pcd,
+    "mi-mcf": _mi_mcf,
+    "mutual-information": _mutual_information,
+    "lift": _lift,
+    "l1-logistic": _l1_logistic,
+}
+
+
+def find_boundaries(
+    data: EventDataset,
+    method: str = "iamb",
+    config: BaselineConfig | None = None,
+    progress: Progress | None = None,
+) -> LabelGraph:
+    """The boundary of every label by a classical method on event presence.
+
+    >>> from eventcargo.events import EventSequence
+    >>> sequences = [EventSequence(f"{i:03}", ("P01", "U02") if i % 2 else ("U02",), (0.0,) * (1 + i % 2),
+    ...                            ("brake",) if i % 2 else ()) for i in range(100)]
+    >>> find_boundaries(EventDataset.from_sequences(sequences)).boundary("brake")
+    ['P01']
+    """
+    check_method(method)
+    config = config or BaselineConfig()
+    support = dict(zip(data.label_names, data.support.tolist(), strict=True))
+    if not (len(data) and data.event_names and data.label_names):
+        return LabelGraph.from_boundaries({label: [] for label in support}, support)
+    task = _task(data, config)
+    solve = METHODS[method](task)
+    blocks = [
+        range(at, min(at + BLOCK_LABELS, len(task.targets)))
+        for at in range(0, len(task.targets), BLOCK_LABELS)
+    ]
+    edges: list[dict[str, object]] = []
+    for block, found in zip(blocks, _in_order(solve, blocks, config.workers), strict=True):
+        for label, boundary in zip(block, found, strict=True):
+            edges += _edges(task, label, boundary)
+        if progress is not None:
+            progress(block.stop, len(task.targets))
+    return LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), support)
+
+
+def check_method(method: str) -> None:
+    """Refuse an unknown method, before any work."""
+    if method not in METHODS:
+        raise ConfigError(f"method={method!r} is unknown; use one of {', '.join(METHODS)}")
+
+
+def _task(data: EventDataset, config: BaselineConfig) -> _Task:
+    test = IndependenceTest(data.presence(), config.dof, config.min_rows_per_dof)
+    by_label = data.label_matrix().tocsc()
+    by_label.sort_indices()
+    rows = np.split(by_label.indices.astype(np.int32), by_label.indptr[1:-1])
+    targets = [Target(part) for part in rows[: len(data.label_names)]]
+    alpha = config.alpha / len(data.event_names) if config.correct else config.alpha
+    return _Task(data, test, targets, alpha, config)
+
+
+def _in_order(solve: Solve, blocks: Sequence[range], workers: int) -> Iterator[list[list[int]]]:
+    n_workers = workers or os.cpu_count() or 1
+    with ThreadPoolExecutor(n_workers) as pool:
+        futures = [pool.submit(solve, block) for block in blocks]
+        try:
+            for future in futures:
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _edges(task: _Task, label: int, boundary: Sequence[int]) -> Iterator[dict[str, object]]:
+    for member in boundary:
+        found = edge_evidence(task.test, task.targets[label], boundary, member)
+        yield {
+            "label": task.data.label_names[label],
+            "event": task.data.event_names[member],
+            "sign": found.sign,
+            "support": len(task.targets[label].rows),
+            "strength": found.strength,
+            "effect": found.effect,
+            "p_value": found.p_value,
+        }

@@ -1,0 +1,49 @@
+"""`eventcargo judge RUN`: for every label of a run, whether to believe its boundary, and why not."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
+from eventcargo.cli.options import with_options
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.cli.source import EVENTS_OF_RUN, data_of
+from eventcargo.discovery.results import read_quality
+from eventcargo.discovery.run_folder import GRAPH, write_judged
+from eventcargo.errors import DataError
+from eventcargo.io import read_graph
+from eventcargo.verdicts import LEVELS, JudgeConfig
+from eventcargo.verdicts import judge as judge_graph
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
+
+@app.command()
+@with_options(JudgeConfig)
+def judge(
+    run: Annotated[Path, typer.Argument(help="Folder of a run with graph.parquet; verdicts.json is added.")],
+    events: EVENTS_OF_RUN = None,
+    labels: LABELS = None,
+    sequence_id: SEQUENCE_ID = "sequence_id",
+    time: TIME = "time",
+    event: EVENT = "event",
+    label: LABEL = "label",
+    as_json: AS_JSON = False,
+    config: JudgeConfig = JudgeConfig(),  # noqa: B008 (frozen)
+) -> None:
+    """Say for every label whether to believe its boundary, and why not."""
+    if not (run / GRAPH).exists():
+        raise DataError(f"{run} has no {GRAPH}; run fuse or discover first")
+    data, graph = data_of(run, events, labels, sequence_id, time, event, label), read_graph(run / GRAPH)
+    verdicts = judge_graph(data, graph, read_quality(run), config)
+    write_judged(run, graph, verdicts)
+    if as_json:
+        print_json({name: {"level": v.level, "reasons": list(v.reasons)} for name, v in verdicts.items()})
+        return
+    levels = [verdict.level for verdict in verdicts.values()]
+    rows = [[name, verdict.level, "; ".join(verdict.reasons)] for name, verdict in verdicts.items()]
+    rows.sort(key=lambda row: LEVELS.index(row[1]), reverse=True)
+    print_table(f"Verdicts on {len(rows):,} labels", ["label", "verdict", "reasons"], rows)
+    counts = ", ".join(f"{level} {levels.count(level):,}" for level in LEVELS)
+    print_lines([f"{counts}; in {run / 'verdicts.json'}."])

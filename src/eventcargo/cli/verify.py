@@ -1,0 +1,62 @@
+"""`eventcargo verify RUN`: the fused edges of a run, tested on the data themselves."""
+
+import time as clock
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eventcargo.cli.boundaries import print_boundaries
+from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
+from eventcargo.cli.options import with_options
+from eventcargo.cli.output import AS_JSON, print_json, print_lines
+from eventcargo.cli.source import EVENTS_OF_RUN, data_of
+from eventcargo.discovery.run_folder import FUSED, GRAPH, write_verified
+from eventcargo.errors import DataError
+from eventcargo.fusion.vote_store import untrusted_labels
+from eventcargo.io import read_graph
+from eventcargo.knowledge import Knowledge
+from eventcargo.verify import VerifyConfig
+from eventcargo.verify import verify as verify_graph
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
+
+@app.command()
+@with_options(VerifyConfig)
+def verify(
+    run: Annotated[Path, typer.Argument(help="Folder of a run with fused.parquet; the graph goes there.")],
+    events: EVENTS_OF_RUN = None,
+    labels: LABELS = None,
+    sequence_id: SEQUENCE_ID = "sequence_id",
+    time: TIME = "time",
+    event: EVENT = "event",
+    label: LABEL = "label",
+    knowledge: Annotated[
+        Path | None, typer.Option(help="JSON or YAML file with required, forbidden and allowed edges.")
+    ] = None,
+    as_json: AS_JSON = False,
+    config: VerifyConfig = VerifyConfig(),  # noqa: B008 (frozen)
+) -> None:
+    """Test the edges of a graph on the data: drop those refuted, add those missing."""
+    if not (run / FUSED).exists():
+        raise DataError(f"{run} has no {FUSED}; run fuse first")
+    data = data_of(run, events, labels, sequence_id, time, event, label)
+    fused, began = read_graph(run / FUSED), clock.perf_counter()
+    known = None
+    if knowledge is not None:
+        known = Knowledge.read(knowledge).resolve(list(data.label_names), list(data.event_names))
+    graph = verify_graph(fused, data, config, known, untrusted_labels(run))
+    write_verified(run, graph)
+    before, after = (set(g.edges.select("label", "event").iter_rows()) for g in (fused, graph))
+    counts = {"edges": len(after), "dropped": len(before - after), "added": len(after - before)}
+    if as_json:
+        print_json({"graph": str(run / GRAPH), **counts, "boundaries": graph.boundaries})
+        return
+    print_boundaries(graph)
+    print_lines(
+        [
+            f"{counts['edges']:,} edges: {counts['dropped']:,} dropped, {counts['added']:,} added, in "
+            f"{clock.perf_counter() - began:,.1f} s; in {run / GRAPH} and graph.json."
+        ]
+    )

@@ -1,0 +1,100 @@
+"""Record: what a run was asked for, and how long each of its stages took; RUN/run.json."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eventcargo.errors import ConfigError, DataError
+from eventcargo.files import read_document, write_document
+from eventcargo.graphs import LabelGraph
+from eventcargo.io import write_graph
+from eventcargo.verdicts import Verdict, write_verdicts
+
+FORMAT, FORMAT_VERSION = "eventcargo-run", 1
+
+FUSED, GRAPH, GRAPH_JSON = "fused.parquet", "graph.parquet", "graph.json"
+"""Phase 2's graph as it was fused; and the graph of the run so far: fused, then verified."""
+
+
+def write_fused(folder: Path, graph: LabelGraph) -> None:
+    """Write what phase 2 found; until it is verified, it is the graph of the run."""
+    write_graph(graph, folder / FUSED)
+    write_verified(folder, graph)
+
+
+def write_verified(folder: Path, graph: LabelGraph) -> None:
+    """Write the graph of the run."""
+    write_graph(graph, folder / GRAPH_JSON)
+    write_graph(graph, folder / GRAPH)
+
+
+def write_judged(folder: Path, graph: LabelGraph, verdicts: Mapping[str, Verdict]) -> None:
+    """Write the verdicts, and the graph's JSON with them."""
+    write_verdicts(folder / "verdicts.json", verdicts)
+    notes = {
+        label: {"level": verdict.level, "reasons": list(verdict.reasons)}
+        for label, verdict in verdicts.items()
+    }
+    write_graph(graph, folder / GRAPH_JSON, {"verdicts": notes})
+
+
+@dataclass
+class Record:
+    """The settings of a run and the seconds of its stages, kept on disk; those of a stage under way too."""
+
+    path: Path
+    settings: dict[str, Any]
+    seconds: dict[str, float] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, folder: Path, settings: Mapping[str, Any], resume: bool) -> "Record":
+        """A new record, or the one of a run with the same settings that is gone on with."""
+        path = folder / "run.json"
+        if not path.exists():
+            record = cls(path, dict(settings))
+            record.write()
+            return record
+        if not resume:
+            raise ConfigError(f"{folder} holds a run already; go on with resume, or choose a new folder")
+        record = cls.read(folder)
+        for name in sorted(set(settings) | set(record.settings)):
+            if settings.get(name) != record.settings.get(name):
+                raise ConfigError(
+                    f"{folder} was begun with {name}={record.settings.get(name)!r}, now it is "
+                    f"{settings.get(name)!r}; resume with the same settings and data, or choose a new folder"
+                )
+        return record
+
+    @classmethod
+    def read(cls, folder: Path) -> "Record":
+        """The record of a run."""
+        path = folder / "run.json"
+        if not path.exists():
+            raise DataError(f"{folder} holds no run: it has no run.json; run discover first")
+        content = read_document(path, FORMAT, FORMAT_VERSION)
+        return cls(path, content["settings"], content["seconds"], content["done"])
+
+    @property
+    def used(self) -> float:
+        """Seconds of all stages so far."""
+        return sum(self.seconds.values())
+
+    def finish(self, stage: str, seconds: float) -> None:
+        """Note that a stage is done."""
+        self.done.append(stage)
+        self.note(stage, seconds)
+
+    def note(self, stage: str, seconds: float) -> None:
+        """Note how long a stage has taken so far."""
+        self.seconds[stage] = seconds
+        self.write()
+
+    def write(self) -> None:
+        content = {
+            "settings": self.settings,
+            "seconds": {name: round(value, 1) for name, value in self.seconds.items()},
+            "done": self.done,
+        }
+        write_document(self.path, FORMAT, FORMAT_VERSION, content)

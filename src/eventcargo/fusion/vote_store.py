@@ -1,0 +1,303 @@
+"""Poll: the votes of all tests and polarities together, and what they follow from.
+
+Counted shard by shard, each read once and then forgotten. Polls of parts that were counted apart, such as
+days or machines, are joined into what one pass over all of them gives, byte for byte.
+"""
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from eventcargo.edges import CARRIERS, EdgeFolder, EdgeTable, summed
+from eventcargo.errors import ConfigError, DataError
+from eventcargo.files import atomic_folder, read_document, write_document
+from eventcargo.fusion.counting import POLARITIES, TESTS
+from eventcargo.fusion.votes import TABLES, Count, Kind, Votes
+
+FREE = ("shard", "shards")
+"""Entries of the plan of edges that say how they were computed and change nothing."""
+
+LISTS = ("model", "labels", "untrusted", "data")
+"""Entries of a poll's plan that are no settings of phase 1."""
+
+
+@dataclass(frozen=True)
+class Poll:
+    """Votes by test and polarity, and how many sequences carry each label.
+
+    `plan` says what was counted: model, labels, settings of phase 1 and the fingerprint of every part of the
+    data. It is empty where a table in memory was counted.
+
+    >>> Poll.of(EdgeTable.join([])).votes
+    {}
+    """
+
+    votes: Mapping[Kind, Votes]
+    carriers: pl.DataFrame
+    plan: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, table: EdgeTable) -> "Poll":
+        """The votes of a table in memory."""
+        return cls._counted([table], {})
+
+    @classmethod
+    def of_folder(cls, folder: EdgeFolder) -> "Poll":
+        """The votes of all shards of a folder, two in memory at a time."""
+        return cls._counted(_read_ahead(folder), plan_of(folder))
+
+    @classmethod
+    def _counted(cls, parts: Iterable[EdgeTable], plan: Mapping[str, Any]) -> "Poll":
+        count, carriers = Count(), [pl.DataFrame(schema=CARRIERS)]
+        for part in parts:
+            count.add(part)
+            carriers.append(part.carriers)
+        return cls(count.votes(), summed(pl.concat(carriers)), plan)
+
+    @classmethod
+    def join(cls, polls: "Sequence[Poll]") -> "Poll":
+        """The sums of polls of the same model and settings and of different data."""
+        plan = _joined_plan([poll.plan for poll in polls])
+        count = Count()
+        for votes in (votes for poll in polls for votes in poll.votes.values()):
+            count.add_votes(votes)
+        carriers = summed(pl.concat([pl.DataFrame(schema=CARRIERS), *(poll.carriers for poll in polls)]))
+        return cls(count.votes(), carriers, plan)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The tests whose votes are here."""
+        return tuple(test for test in TESTS if any(test == kind[0] for kind in self.votes))
+
+    @cached_property
+    def event_names(self) -> list[str]:
+        """Event types that met a label in a tested sequence, sorted."""
+        met = [votes.chances["event"].unique() for votes in self.votes.values()]
+        return pl.concat([pl.Series("event", [], dtype=pl.String), *met]).unique().sort().to_list()
+
+    def support(self, test: str) -> dict[str, int]:
+        """In how many sequences that carry it each label was tested; 0 for labels that none does."""
+        tested = dict.fromkeys(self.plan.get("labels", ()), 0)
+        tested |= dict.fromkeys(self.carriers["label"].to_list(), 0)
+        for polarity in reversed(POLARITIES):
+            if (test, polarity) in self.votes:
+                found = self.votes[test, polarity].support
+                tested |= found if polarity == "present" else dict.fromkeys(set(found) - set(tested), 0)
+        return {label: tested[label] for label in sorted(tested)}
+
+    def table(self, test: str, polarities: Sequence[str] = POLARITIES) -> pl.DataFrame:
+        """A row for each edge and polarity with a vote: counts, frequency, means, and the information.
+
+        I(label, event) = strength + KL(P(label | rest) || P(label)), in nats, the mean over votes: the first
+        term is I(label, event | rest), the second I(label, rest) (eq:mi_y_z), the rest what the test
+        conditions on and P(label) the share of sequences that carry the label. Null where that, or the
+        probabilities of phase 1, are not known.
+        """
+        parts = [
+            self.votes[test, polarity].table.with_columns(polarity=pl.lit(polarity))
+            for polarity in polarities
+            if (test, polarity) in self.votes
+        ]
+        if not parts:
+            raise ConfigError(f"test={test!r} has no votes here; there are {', '.join(self.tests) or 'none'}")
+        rows = pl.concat(parts).join(self._rates, on="label", how="left", maintain_order="left")
+        p, rate = pl.col("before"), pl.col("rate")
+        cross = -(_times_log(p, rate) + _times_log(1 - p, 1 - rate))
+        return rows.with_columns(information=pl.col("strength") + cross - pl.col("entropy")).drop("rate")
+
+    @property
+    def _rates(self) -> pl.DataFrame:
+        share = pl.when(pl.col("sequences") > 0).then(pl.col("carriers") / pl.col("sequences"))
+        return self.carriers.select("label", rate=share)
+
+    @property
+    def n_sequences(self) -> int | None:
+        """Sequences of the data; None where it is not known."""
+        return None if self.carriers.is_empty() else int(self.carriers["sequences"].max())  # type: ignore[arg-type]
+
+
+def _read_ahead(folder: EdgeFolder) -> Iterator[EdgeTable]:
+    """The shards in order; the next one is read while one is counted."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = [pool.submit(folder.read, number) for number in range(min(1, folder.n_shards))]
+        for number in range(folder.n_shards):
+            table = coming.pop().result()
+            if number + 1 < folder.n_shards:
+                coming.append(pool.submit(folder.read, number + 1))
+            yield table
+
+
+def _times_log(factor: pl.Expr, of: pl.Expr) -> pl.Expr:
+    return pl.when(factor == 0).then(0.0).otherwise(factor * of.log())
+
+
+def plan_of(folder: EdgeFolder) -> dict[str, Any]:
+    """What a poll of these edges follows from."""
+    plan = folder.plan
+    settings = {name: value for name, value in plan.items() if name not in (*LISTS, *FREE)}
+    named = {name: plan.get(name) for name in LISTS if name != "data"}
+    return {**named, "settings": settings, "data": [plan.get("data")]}
+
+
+def _joined_plan(plans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The plan of several polls; what differs, and data that are there twice, are refused."""
+    first = plans[0]
+    for other in plans[1:]:
+        for name in sorted((set(first) | set(other)) - {"data"}):
+            if first.get(name) != other.get(name):
+                odd = _differing(first.get(name), other.get(name))
+                raise ConfigError(f"votes of different {name} cannot be joined: {odd}")
+    data = sorted(part for plan in plans for part in plan.get("data", ()))
+    twice = sorted({part for part in data if data.count(part) > 1})
+    if twice:
+        raise ConfigError(f"the same data are there twice and would count twice: {twice[0]}; leave one out")
+    return {**first, "data": data} if data else dict(first)
+
+
+def _differing(one: Any, other: Any) -> str:
+    """The first difference of two entries, told shortly."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        name = next(name for name in sorted({*one, *other}) if one.get(name) != other.get(name))
+        return f"{name} is {one.get(name)!r} and {other.get(name)!r}"
+    if isinstance(one, list) and isinstance(other, list):
+        odd = sorted(set(one) ^ set(other))
+        return f"{odd[0]!r} is in one only" if odd else "their order"
+    return f"{one!r} and {other!r}"
+
+
+FORMAT, FORMAT_VERSION = "eventcargo-votes", 1
+
+
+def poll_of(run: Path) -> Poll:
+    """The votes of a run: RUN/votes where they are of the same edges, otherwise counted and kept there."""
+    votes, edges = run / "votes", run / "edges"
+    known = (votes / "plan.json").exists()
+    if not (edges / "plan.json").exists():
+        if known:
+            return read_poll(votes)
+        raise DataError(f"{run} has neither edges nor votes; run extract first")
+    folder = EdgeFolder.open(edges)
+    if known and _read_plan(votes)["plan"] == plan_of(folder):
+        return read_poll(votes)
+    poll = Poll.of_folder(folder)
+    write_poll(poll, votes)
+    return poll
+
+
+def join_runs(runs: Sequence[Path], out: Path) -> Poll:
+    """The votes of several runs together, written to OUT/votes.
+
+    Votes that are there already are replaced only by votes that contain theirs.
+    """
+    if (out / "edges").exists():
+        raise ConfigError(
+            f"{out} has edges of its own, of which the joined votes would not be; choose another folder"
+        )
+    joined = Poll.join([poll_of(run) for run in runs])
+    if (out / "votes" / "plan.json").exists():
+        lost = sorted(set(_read_plan(out / "votes")["plan"]["data"]) - set(joined.plan.get("data", ())))
+        if lost:
+            raise ConfigError(f"{out} has votes of other data, which would be lost: {lost[0]}; join it, too")
+    write_poll(joined, out / "votes")
+    return joined
+
+
+def write_poll(poll: Poll, folder: str | Path) -> None:
+    """Write votes to a folder; what is there is replaced.
+
+    >>> import tempfile
+    >>> from eventcargo.edges import EdgeTable
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_poll(Poll.of(EdgeTable.join([])), f"{folder}/votes")
+    ...     read_poll(f"{folder}/votes").votes
+    {}
+    """
+    folder = Path(folder)
+    fresh, old = (folder.with_name(f".{folder.name}.{what}") for what in ("new", "old"))
+    shutil.rmtree(fresh, ignore_errors=True)
+    with atomic_folder(fresh) as target:
+        _write(poll, target)
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        folder.rename(old)
+    fresh.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(poll: Poll, target: Path) -> None:
+    rows = {}
+    for name, table in _tables(poll).items():
+        table.rechunk().write_parquet(target / f"{name}.parquet", compression="lz4")
+        rows[name] = _size(table)
+    kinds = [list(kind) for kind in poll.votes]
+    content = {"plan": poll.plan, "kinds": kinds, "sizes": rows}
+    write_document(target / "plan.json", FORMAT, FORMAT_VERSION, content)
+
+
+def _tables(poll: Poll) -> dict[str, pl.DataFrame]:
+    """All tables of a poll by the names of their files."""
+    tables = {"carriers": poll.carriers}
+    for (test, polarity), votes in poll.votes.items():
+        tables |= {f"{test}-{polarity}-{name}": getattr(votes, name) for name in TABLES}
+    return tables
+
+
+def _size(table: pl.DataFrame) -> list[int]:
+    """Rows of a table, and the sum of its first count: files of different votes seldom agree in both."""
+    return [len(table), int(table.to_series(list(table.dtypes).index(pl.Int64())).sum())]
+
+
+def read_poll(folder: str | Path) -> Poll:
+    """The votes in a folder; what is damaged, or belongs to other votes, is refused by name."""
+    folder = Path(folder)
+    content = _read_plan(folder)
+    carriers = _read(folder, "carriers", CARRIERS, content)
+    votes = {}
+    for test, polarity in content["kinds"]:
+        names = {name: f"{test}-{polarity}-{name}" for name in TABLES}
+        tables = {name: _read(folder, file, TABLES[name], content) for name, file in names.items()}
+        try:
+            votes[test, polarity] = Votes(test, polarity, **tables)
+        except DataError as error:
+            raise DataError(f"{folder}, {test}-{polarity}: {error}") from None
+    return Poll(votes, carriers, content["plan"])
+
+
+def _read(
+    folder: Path, name: str, schema: Mapping[str, pl.DataType], content: Mapping[str, Any]
+) -> pl.DataFrame:
+    path = folder / f"{name}.parquet"
+    again = "delete the folder and fuse again"
+    try:
+        table = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{path} is missing or damaged: {str(error).splitlines()[0]}; {again}") from None
+    if dict(table.schema) != dict(schema):
+        raise DataError(f"{path} has other columns than it should: {', '.join(table.columns)}; {again}")
+    if content["sizes"].get(name) != _size(table):
+        said = content["sizes"].get(name)
+        raise DataError(
+            f"{path} has {_size(table)} rows and counts, plan.json says {said}; it is of other votes, {again}"
+        )
+    return table
+
+
+def _read_plan(folder: Path) -> dict[str, Any]:
+    path = folder / "plan.json"
+    if not path.exists():
+        raise DataError(f"{folder} holds no votes: it has no plan.json")
+    content = read_document(path, FORMAT, FORMAT_VERSION, "delete the folder and fuse again")
+    if missing := sorted({"plan", "kinds", "sizes"} - set(content)):
+        raise DataError(f"{path} has no entry {missing[0]!r}; delete the folder and fuse again")
+    return content
+
+
+def untrusted_labels(run: Path) -> tuple[str, ...]:
+    """Labels of a run's votes whose model was no better than their base rate."""
+    return tuple(poll_of(run).plan.get("untrusted", ()))

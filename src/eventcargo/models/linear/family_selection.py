@@ -1,0 +1,107 @@
+"""Choice: which families of features and which penalty suit a label, judged on held-out sequences.
+
+Presence is always used. Another family joins only if it lowers the held-out log-loss by so many standard
+errors of the paired difference: with several families and hundreds of labels, a bare improvement is often
+chance.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from eventcargo.models.linear.lasso import Fit, Floats, base_fit, fit_lasso, log_losses, reweight
+
+CLEARLY = 1.0
+"""Standard errors by which a penalty must be worse for the smaller ones to be left untried."""
+
+USUAL = 4.0
+"""The penalty that suits most labels, and is always tried."""
+
+DOUBT = 2.0
+"""Nats of held-out loss that a penalty must save for each doubling or halving of the usual one. A rare label
+is carried by so few held-out sequences that one of them would decide."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A fit on some families at one penalty, and the held-out log-loss it has."""
+
+    families: tuple[str, ...]
+    penalty: float
+    fit: Fit
+    losses: Floats  # of every held-out sequence
+
+    @property
+    def cost(self) -> float:
+        """The held-out log-loss, and what the distance to the usual penalty counts."""
+        return float(self.losses.sum() + DOUBT * abs(np.log2(self.penalty / USUAL)))
+
+    def beats(self, other: "Trial", gain: float) -> bool:
+        """Whether the mean loss is lower by more than `gain` standard errors."""
+        better = other.losses - self.losses
+        return bool(better.sum() > gain * np.sqrt(len(better)) * better.std() + 1e-6)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which families and which penalty suit one label, judged on held-out sequences."""
+
+    X: sp.csc_array
+    X_held: sp.csc_array
+    y: Floats
+    y_held: Floats
+    columns: dict[str, NDArray[np.int64]]
+    penalties: tuple[float, ...]
+    gain: float
+
+    def make(self) -> tuple[tuple[str, ...], float]:
+        """Families are added one at a time, the best first, as long as one helps clearly."""
+        best = self._path(("presence",))
+        while True:
+            trials = [self._added(best, family) for family in self._open(best)]
+            trials = [trial for trial in trials if trial.beats(best, self.gain)]
+            if not trials:
+                return best.families, best.penalty
+            best = self._path(min(trials, key=lambda trial: float(trial.losses.sum())).families)
+
+    def _open(self, best: Trial) -> list[str]:
+        return [family for family, part in self.columns.items() if len(part) and family not in best.families]
+
+    def _added(self, best: Trial, family: str) -> Trial:
+        """What a family adds to the logits there are, which are kept: much quicker than a joint fit."""
+        known = self._columns(best.families)
+        start = Fit(np.zeros(len(self.columns[family])), 0.0)
+        logits, held_logits = best.fit.logits(self.X[:, known]), best.fit.logits(self.X_held[:, known])
+        found = self._lowest((family,), start, logits, held_logits)
+        return Trial((*best.families, family), found.penalty, found.fit, found.losses)
+
+    def _path(self, families: tuple[str, ...]) -> Trial:
+        """A joint fit of some families."""
+        start = base_fit(len(self._columns(families)), int(self.y.sum()), len(self.y))
+        return self._lowest(families, start, 0.0, 0.0)
+
+    def _lowest(
+        self, families: tuple[str, ...], fit: Fit, offset: Floats | float, held_offset: Floats | float
+    ) -> Trial:
+        """The penalty with the lowest cost, tried from the largest on until the loss is clearly worse.
+
+        Not at the first rise: for a rare label the first columns to enter may be decoys of its causes.
+        """
+        columns, best = self._columns(families), None
+        X, X_held = self.X[:, columns], self.X_held[:, columns]
+        for penalty in sorted(self.penalties, reverse=True):
+            fit = fit_lasso(X, self.y, penalty, fit, offset)
+            sharp = reweight(X, self.y, penalty, fit, offset)
+            losses = log_losses(sharp.logits(X_held) + held_offset, self.y_held)
+            trial = Trial(families, penalty, sharp, losses)
+            if best is not None and penalty < USUAL and best.beats(trial, CLEARLY):
+                break
+            if best is None or trial.cost < best.cost:
+                best = trial
+        assert best is not None
+        return best
+
+    def _columns(self, families: tuple[str, ...]) -> NDArray[np.int64]:
+        return np.concatenate([self.columns[family] for family in families])

@@ -1,0 +1,127 @@
+"""Models and training states on disk: safetensors for numbers, JSON for the rest, nothing pickled.
+
+A model is a folder with config.json, vocabulary.json and model.safetensors. The weights carry a fingerprint
+of the other two files, so that files of different models are never mixed. A training state is one file, which
+appears whole or not at all.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from eventcargo.errors import DataError
+from eventcargo.files import atomic_file
+from eventcargo.vocabulary import Vocabulary
+
+FORMAT = "eventcargo-model"
+FORMAT_VERSION = 1
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> None:
+    """Write tensors and a JSON header as one file, atomically."""
+    own = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with atomic_file(path) as target:
+        save_file(own, target, metadata={"eventcargo": json.dumps(header)})
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Header and tensors of such a file; a missing, truncated or foreign one is refused."""
+    try:
+        with safe_open(path, framework="pt") as source:
+            header = (source.metadata() or {}).get("eventcargo")
+            tensors = {name: source.get_tensor(name) for name in source.keys()}  # noqa: SIM118 (no mapping)
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist; the folder is no model or not complete") from None
+    except (SafetensorError, OSError) as error:
+        raise DataError(f"{path} is truncated or no safetensors file: {error}") from None
+    if header is None:
+        raise DataError(f"{path} was not written by eventcargo; its header is missing")
+    return json.loads(header), tensors
+
+
+def write_model(
+    folder: Path, config: Mapping[str, Any], vocabulary: Vocabulary, tensors: Mapping[str, Tensor]
+) -> None:
+    """Write a model's three files; the weights come last and make the folder complete."""
+    content = {"format": FORMAT, "version": FORMAT_VERSION, "eventcargo": version("eventcargo"), **config}
+    with atomic_file(folder / "config.json") as target:
+        target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+    vocabulary.to_json(folder / "vocabulary.json")
+    write_tensors(folder / "model.safetensors", tensors, {"fingerprint": _fingerprint(folder)})
+
+
+def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], Vocabulary, dict[str, Tensor]]:
+    """Config without the format's own entries, vocabulary and tensors of a model of a kind."""
+    config = _read_config(folder / "config.json", kind)
+    vocabulary = Vocabulary.from_json(folder / "vocabulary.json")
+    header, tensors = read_tensors(folder / "model.safetensors")
+    if header.get("fingerprint") != _fingerprint(folder):
+        raise DataError(
+            f"{folder}/model.safetensors belongs to another config.json or vocabulary.json; "
+            "copy the whole folder of the model again"
+        )
+    return config, vocabulary, tensors
+
+
+def model_kind(folder: Path) -> str:
+    """What kind of model a folder holds."""
+    return str(_read_content(folder / "config.json").get("kind"))
+
+
+def _read_config(path: Path, kind: str) -> dict[str, Any]:
+    content = _read_content(path)
+    if content.get("kind") != kind:
+        raise DataError(f"{path} is of a model of kind {content.get('kind')!r}, not {kind!r}")
+    own = ("format", "version", "eventcargo", "kind")
+    return {name: value for name, value in content.items() if name not in own}
+
+
+def _read_content(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist; give the folder of a trained model") from None
+    except ValueError as error:
+        raise DataError(f"{path} is truncated or no JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataError(f"{path} is not the config of an eventcargo model")
+    if content.get("version") != FORMAT_VERSION:
+        raise DataError(
+            f"{path} has format version {content.get('version')!r}, this release reads {FORMAT_VERSION}"
+        )
+    return content
+
+
+def _fingerprint(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for name in ("config.json", "vocabulary.json"):
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """What an optimiser remembers, by number of parameter and name."""
+    state = optimizer.state_dict()["state"]
+    return {f"{number}.{name}": value for number, held in state.items() for name, value in held.items()}
+
+
+def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Let an optimiser of the same parameters remember what `optimizer_tensors` gave."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        number, name = key.split(".", 1)
+        state.setdefault(int(number), {})[name] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def taken(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names begin with a prefix, named without it."""
+    return {k.removeprefix(prefix): value for k, value in tensors.items() if k.startswith(prefix)}

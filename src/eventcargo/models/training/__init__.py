@@ -1,0 +1,1 @@
+"""Training of the density models: the linear term first, then the Transformer."""

@@ -1,0 +1,343 @@
+"""Training: a data set goes in, a calibrated Transformer with the least held-out loss comes out.
+
+The linear term is fitted first, then the Transformer learns what it leaves over; with `pretrain`, the next
+event is learnt before the labels. At the end the held-out sequences calibrate and judge the best model.
+
+Everything random in a step is drawn from the seed and the step's number, so that a run needs no generator's
+state to go on: from a checkpoint, a run bounded by steps ends with the very weights of an uninterrupted one.
+"""
+
+import math
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from eventcargo.batches import Batch, Batches, report_cuts
+from eventcargo.errors import ConfigError, DataError
+from eventcargo.events import EventDataset
+from eventcargo.models import appraisal
+from eventcargo.models.appraisal import appraise
+from eventcargo.models.base_rates import Rates
+from eventcargo.models.pretrained import load_optimizer, optimizer_tensors, taken
+from eventcargo.models.quality import Quality
+from eventcargo.models.training.budget import Clock
+from eventcargo.models.training.checkpoint import RunFolder, data_fingerprint, tensors_fingerprint
+from eventcargo.models.training.config import PRECISIONS, TrainConfig
+from eventcargo.models.training.distributed import Team
+from eventcargo.models.training.interrupt import Interrupted, Listener
+from eventcargo.models.training.linear_term import run_term
+from eventcargo.models.training.losses import Sampler, draw_targets, hide, joint_loss, part_of
+from eventcargo.models.training.optimizer import clip_gradients, make_model, make_optimizer
+from eventcargo.models.training.progress import Progress, State
+from eventcargo.models.training.validation import Held, HoldOut, set_aside
+from eventcargo.models.transformer.model import ExplicitTerm, Transformer, TransformerConfig
+from eventcargo.vocabulary import Vocabulary
+
+__all__ = ["Progress", "TrainConfig", "Training", "train"]
+
+ORDER, STEP = 1, 2
+"""What begins the seeds of the order of an epoch and of the draws of a step, so that they differ."""
+
+SMOOTHING = 0.98
+"""Weight of the past in the loss that is reported."""
+
+
+def train(
+    data: EventDataset,
+    config: TrainConfig = TrainConfig(),  # noqa: B008 (frozen)
+    transformer: TransformerConfig = TransformerConfig(),  # noqa: B008 (frozen)
+    *,
+    linear: ExplicitTerm | None = None,
+    vocabulary: Vocabulary | None = None,
+    run: str | Path | None = None,
+    resume: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Transformer:
+    """A Transformer trained on all sequences but the held-out ones; the best of the run, in `run` if given.
+
+    The linear term is fitted where `transformer.linear` says so, or given as `linear` together with its
+    `vocabulary`, which otherwise is all event types of the data. With `run`, checkpoints are written
+    there, so that `resume=True` goes on after an interruption, and the result is in `run/model`.
+
+    >>> from eventcargo.simulate import simulate
+    >>> data = simulate("chain", sequences=50).data
+    >>> model = train(data, TrainConfig(steps=2, checks=1), TransformerConfig(width=16, heads=2, layers=1))
+    >>> model.label_names
+    ('L000', 'L001', 'L002', 'L003')
+    """
+    return Training(
+        data,
+        config,
+        transformer,
+        linear=linear,
+        vocabulary=vocabulary,
+        run=run,
+        resume=resume,
+        progress=progress,
+    ).run()
+
+
+class Training:
+    """A run in the making: model, optimiser, order of the data and state."""
+
+    def __init__(
+        self,
+        data: EventDataset,
+        config: TrainConfig,
+        shape: TransformerConfig,
+        *,
+        linear: ExplicitTerm | None = None,
+        vocabulary: Vocabulary | None = None,
+        run: str | Path | None = None,
+        resume: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self._config, self._progress, self._team = config, progress, Team.present()
+        self._clock = Clock(config, config.checks, self._team)
+        vocabulary = vocabulary or Vocabulary.from_dataset(data, config.min_count)
+        self._folder = _open_folder(run, _settings(data, config, shape, linear, vocabulary), resume)
+        kept, held = set_aside(data, config.held_out, config.seed)
+        held = held.select(held.label_rows.lengths > 0) if config.unlabelled else held
+        if kept.n_events == 0:
+            raise DataError(f"{len(kept):,} sequences to train on hold no event; give data with events")
+        report_cuts(data, shape.max_length)
+        if linear is None and shape.linear and data.label_names:
+            linear, self._clock.term_seconds = run_term(
+                kept, vocabulary, shape.max_length, config, self._folder, self._team, progress
+            )
+        rates = Rates.of(kept, vocabulary, config.unlabelled)
+        self.model = make_model(kept, vocabulary, rates, config, shape, linear)
+        self._kept, self._held_out = kept, held
+        self.quality: Quality | None = None
+        self._batches = Batches(kept, vocabulary, shape.max_length)
+        self._held = HoldOut(held, self.model, config, config.tokens) if len(held) else None
+        is_sampled = config.is_sampled(len(vocabulary))
+        self._sampler = Sampler(rates.events, config.sampled) if is_sampled else None
+        self._optimizer = make_optimizer(self.model, config)
+        self._scaler = torch.amp.GradScaler("cuda", enabled=config.precision == "float16")
+        self._best: dict[str, Tensor] = {}
+        self.state = State()
+        self._seen = 0
+        # appraising takes as long as so many checks
+        self._clock.end_checks = 3 + min(len(held), appraisal.MOST_SEQUENCES) / holdout.MOST_SEQUENCES
+        self._restore()
+        self._clock.begin(self.state.elapsed)
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes and reports; with one process it always does."""
+        return self._team.leads
+
+    def run(self) -> Transformer:
+        """Train until the budget is used up, the model gets worse, or a signal comes."""
+        on = [self.model.device] if self.model.device.type == "cuda" else []
+        with Listener(self._folder is not None) as listener, torch.random.fork_rng(devices=on):
+            if not self.state.finished:
+                self._begin_labels()
+            if self._held is not None and self.state.step == 0:  # where it starts is a candidate too
+                self._check(self._held)
+            for rows in self._order():
+                self._begin_labels()
+                self._step(rows)
+                self._look()
+                if self.state.finished:
+                    break
+                self._save_or_stop(listener)
+        self._load_best()
+        if self._held is not None and self.model.label_names:
+            self.quality = appraise(self.model, self._kept, self._held_out, self._config.unlabelled)
+        self._save_model()
+        self._write()
+        return self.model
+
+    def _begin_labels(self) -> None:
+        """Where pretraining is over, models are compared by their labels too; Tf_x may be frozen."""
+        used = self._used(self.state.step + 1)
+        if not self.state.labels_begun and used >= self._config.pretrain:
+            self.state.labels_begun, self.state.best, self.state.worse = True, math.inf, 0
+            self._best = {}
+        if self.state.labels_begun and self._config.freeze:
+            self.model.freeze_events()
+
+    def _order(self) -> Iterator[NDArray[np.int64]]:
+        """Batches from where the state stands, epoch after epoch; none for a run that is finished."""
+        self.model.train()
+        while not self.state.finished:
+            rng = np.random.default_rng([ORDER, self._config.seed, self.state.epoch])
+            for at, rows in enumerate(self._batches.shuffled(self._config.tokens, rng)):
+                if at >= self.state.batch:
+                    self.state.batch = at + 1
+                    yield rows
+            self.state.epoch, self.state.batch = self.state.epoch + 1, 0
+
+    def _step(self, rows: NDArray[np.int64]) -> None:
+        rng = np.random.default_rng([STEP, self._config.seed, self.state.step])
+        torch.manual_seed(int(rng.integers(2**62)) + self._team.rank)
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._config.rate(self._used(self.state.step + 1))
+        batch = self._batches.take(rows)
+        loss = self._backward(batch, rng)
+        self._team.sum_gradients(self.model.parameters())
+        self._scaler.unscale_(self._optimizer)  # after the sum: all processes see an overflow of one
+        norm = clip_gradients(self.model.parameters(), self._config.clip)
+        self._refuse_nan(loss, float(norm))
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
+        self.state.step += 1
+        self._seen += int(batch.lengths.sum())
+        past = self.state.loss
+        self.state.loss = loss if math.isnan(past) else SMOOTHING * past + (1 - SMOOTHING) * loss
+
+    def _backward(self, batch: Batch, rng: np.random.Generator) -> float:
+        """Gradients of this process's share of the batch; the loss of the whole batch."""
+        begun = self.state.labels_begun
+        events = not (begun and self._config.freeze)
+        targets = draw_targets(batch, self._config, rng, events=events, labels=begun)
+        drawn = self._sampler.draw(rng) if self._sampler else np.zeros(0, np.int64)
+        batch = hide(batch, self._config.hidden, rng)
+        self._optimizer.zero_grad(set_to_none=True)
+        total = torch.zeros((), device=self.model.device)
+        n_parts = self._config.accumulate * self._team.size
+        for part in range(self._team.rank, n_parts, self._team.size):
+            which = slice(part, None, n_parts)
+            if len(batch.ids[which]) == 0:
+                continue
+            with self._autocast():
+                loss = joint_loss(
+                    self.model, part_of(batch, which), targets.rows(which), self._config, self._sampler, drawn
+                )
+            if loss.requires_grad:
+                self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+            total += loss.detach()
+        return float(self._team.sum(total))
+
+    def _autocast(self) -> torch.autocast:
+        kind = PRECISIONS[self._config.precision]
+        return torch.autocast("cuda", dtype=kind, enabled=kind is not None)
+
+    def _refuse_nan(self, loss: float, norm: float) -> None:
+        """Stop where nothing can be learnt any more; float16 may overflow, its scaler skips such steps."""
+        if math.isfinite(loss) and (math.isfinite(norm) or self._scaler.is_enabled()):
+            return
+        raise ConfigError(
+            f"the loss became {loss} (gradient {norm}) at step {self.state.step}; lower learning_rate="
+            f"{self._config.learning_rate}, or look for times that are no numbers in the data"
+        )
+
+    def _used(self, step: int) -> float:
+        self.state.elapsed = self._clock.elapsed
+        return self._clock.used(step)
+
+    def _look(self) -> None:
+        """Report the step; look at the held-out sequences where it is time, and at the end."""
+        used = self._used(self.state.step)
+        self._report(used)
+        self.state.finished = used >= 1
+        number = math.floor(used * self._clock.checks())
+        if self._held is None or (number <= self.state.checked and used < 1):
+            return
+        self.state.checked = number
+        self._check(self._held)
+
+    def _check(self, held: HoldOut) -> None:
+        """Look at the held-out sequences, and at the time that takes."""
+        began = time.monotonic()
+        self._judge(held.check(self.model))
+        self._clock.note_check(began)
+
+    def _judge(self, held: Held) -> None:
+        self.state.history.append({"step": self.state.step, **asdict(held)})
+        loss = held.loss if self.state.labels_begun else held.event_loss
+        if loss < self.state.best:
+            self.state.best, self.state.worse = loss, 0
+            self._best = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+        else:
+            self.state.worse += 1
+        if self.state.labels_begun:
+            self.state.finished |= 0 < self._config.patience <= self.state.worse
+
+    def _report(self, used: float) -> None:
+        if self._progress is None or not self._team.leads:
+            return
+        history = self.state.history
+        f1 = history[-1]["label_f1"] if history else None
+        rate, left = self._seen / self._clock.stepping, self._clock.left(used)
+        self._progress(Progress(self.state.step, used, self.state.loss, f1, rate, left))
+
+    def _save_or_stop(self, listener: Listener) -> None:
+        heard = int(self._team.agree(listener.heard)[0]) if self._folder else 0
+        if not heard and self.state.step % self._config.save_every:
+            return
+        self._write()
+        if heard:
+            self._load_best()
+            self._save_model()
+            raise Interrupted(f"stopped at step {self.state.step:,}; resume goes on from there", heard)
+
+    def _write(self) -> None:
+        if self._folder is None or not self._team.leads:
+            return
+        tensors = {f"best.{name}": value for name, value in self._best.items()}
+        if not self.state.finished:  # a finished run needs only its result
+            tensors |= {f"model.{name}": value for name, value in self.model.state_dict().items()}
+            tensors |= {f"optimizer.{k}": v for k, v in optimizer_tensors(self._optimizer).items()}
+        self._folder.write({**asdict(self.state), "scaler": self._scaler.state_dict()}, tensors)
+
+    def _restore(self) -> None:
+        found = self._folder.read() if self._folder else None
+        if found is None:
+            return
+        state, tensors = found
+        self._scaler.load_state_dict(state.pop("scaler"))
+        self.state = State(**state)
+        self._best = taken(tensors, "best.")
+        if not self.state.finished:
+            self.model.load_state_dict(taken(tensors, "model."))
+            load_optimizer(self._optimizer, taken(tensors, "optimizer."))
+
+    def _load_best(self) -> None:
+        """The best model so far, or the last one where nothing was compared."""
+        self._best = self._best or dict(self.model.state_dict())
+        self.model.load_state_dict(self._best)
+        self.model.eval()
+
+    def _save_model(self) -> None:
+        if self._folder is None or not self._team.leads:
+            return
+        self.model.save_pretrained(self._folder.model)
+        if self.quality is not None:
+            self.quality.write(self._folder.model / "quality.json")
+
+
+def _open_folder(run: str | Path | None, settings: Mapping[str, Any], resume: bool) -> RunFolder | None:
+    """The run's folder; where a run is computed may change, what is computed may not."""
+    if run is not None:
+        return RunFolder(Path(run), {k: v for k, v in settings.items() if k != "device"}, resume)
+    if resume:
+        raise ConfigError("resume=True without a run; give the folder of the run to go on with")
+    return None
+
+
+def _settings(
+    data: EventDataset,
+    config: TrainConfig,
+    shape: TransformerConfig,
+    linear: ExplicitTerm | None,
+    vocabulary: Vocabulary,
+) -> dict[str, Any]:
+    """Everything a run's weights follow from."""
+    return {
+        **asdict(config),
+        **asdict(shape),
+        "data": data_fingerprint(data),
+        "linear": tensors_fingerprint(linear.to_tensors()) if linear else "",
+        "vocabulary": zlib.crc32("\n".join(vocabulary.event_names).encode()),
+    }

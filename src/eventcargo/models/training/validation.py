@@ -1,0 +1,107 @@
+"""Held-out sequences: set aside before training, looked at during it to choose the best model."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 (torch's own short form)
+from numpy.typing import NDArray
+
+from eventcargo.batches import Batch, Batches
+from eventcargo.events import EventDataset
+from eventcargo.models.training.losses import LossConfig
+from eventcargo.models.transformer.model import Transformer
+
+MOST_SEQUENCES, MOST_POSITIONS = 1_000, 2_000
+"""Sequences a check looks at, and about how many positions before their ends."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """How good a model is on held-out sequences; `loss` weighs the others as training does."""
+
+    loss: float
+    event_loss: float  # nats an event
+    prefix_loss: float  # nats of all labels, before the end
+    label_loss: float  # nats of all labels, at the end
+    label_f1: float  # at the end, weighted by support
+
+
+def set_aside(data: EventDataset, share: float, seed: int) -> tuple[EventDataset, EventDataset]:
+    """Sequences to train on and sequences held out; one that alone carries a label is never held out."""
+    if share == 0 or len(data) < 2:
+        return data, data.select(np.zeros(len(data), bool))
+    order = np.random.default_rng(seed).permutation(len(data))
+    held = np.zeros(len(data), bool)
+    held[order[: max(1, round(share * len(data)))]] = True
+    labels = data.label_matrix()
+    left = np.asarray(labels[~held].sum(0)).ravel() == 0
+    held[np.asarray(labels[:, left].sum(1)).ravel() > 0] = False
+    return data.select(~held), data.select(held)
+
+
+class HoldOut:
+    """A fixed part of the held-out sequences, with fixed positions before the end."""
+
+    def __init__(self, data: EventDataset, model: Transformer, config: LossConfig, tokens: int) -> None:
+        self._batches = Batches(data[:MOST_SEQUENCES], model.vocabulary, model.max_length)
+        self._config, self._tokens = config, tokens
+        inside = int((self._batches.lengths - 1).sum())
+        self._share = min(1.0, MOST_POSITIONS / max(inside, 1))
+
+    def check(self, model: Transformer) -> Held:
+        """The model's losses and its label F1, in evaluation mode."""
+        rng = np.random.default_rng(0)
+        was_training = model.training
+        model.eval()
+        with torch.inference_mode():
+            batches = (self._batches.take(rows) for rows in self._batches.in_order(self._tokens))
+            parts = [_score(model, batch, self._draw(batch, rng)) for batch in batches]
+        model.train(was_training)
+        return self._sum_up(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def _draw(self, batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
+        return batch.mask & ~batch.at_end & (rng.random(batch.ids.shape) < self._share)
+
+    def _sum_up(
+        self,
+        events: NDArray[np.float64],
+        logits: NDArray[np.float64],
+        labels: NDArray[np.float32],
+        at_end: NDArray[np.bool_],
+    ) -> Held:
+        losses = (np.logaddexp(0, logits) - labels * logits).sum(1)
+        event, prefix, end = (_mean(values) for values in (events, losses[~at_end], losses[at_end]))
+        share = self._config.end_weight
+        total = self._config.event_weight * event + (1 - share) * prefix + share * end
+        return Held(total, event, prefix, end, weighted_f1(labels[at_end] > 0, logits[at_end] > 0))
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _score(model: Transformer, batch: Batch, chosen: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
+    """Losses of the next events where `chosen`; label logits, labels and `at_end` there and at the ends."""
+    labels_at = chosen | batch.at_end
+    result = model.densities(batch, events_at=chosen, labels_at=labels_at)
+    assert result.events is not None
+    assert result.labels is not None
+    following = torch.as_tensor(np.roll(batch.ids, -1, axis=1)[chosen], device=result.events.device)
+    events = F.cross_entropy(result.events.float(), following, reduction="none")
+    labels = batch.labels[np.nonzero(labels_at)[0]]
+    logits = result.labels.double().cpu().numpy()
+    return events.double().cpu().numpy(), logits, labels, batch.at_end[labels_at]
+
+
+def weighted_f1(truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
+    """F1 of each label, averaged with the labels' support as weights; 0 where no label occurs.
+
+    >>> weighted_f1(np.array([[True, False], [True, True]]), np.array([[True, False], [False, True]]))
+    0.777...
+    """
+    support = truth.sum(0)
+    hits = (truth & predicted).sum(0)
+    f1 = 2 * hits / np.maximum(support + predicted.sum(0), 1)
+    return float(f1 @ support / support.sum()) if support.any() else 0.0

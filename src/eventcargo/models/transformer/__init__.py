@@ -1,0 +1,1 @@
+"""The Transformer: Tf_x and Tf_y as one causal module with two heads."""

@@ -1,0 +1,150 @@
+"""Crew: the processes that examine shards, each with one thread: cores are used and not fought over."""
+
+import multiprocessing as mp
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from eventcargo.edges import EdgeFolder
+from eventcargo.errors import ConfigError
+from eventcargo.events import EventDataset
+from eventcargo.models.density import DensityModel
+from eventcargo.models.loading import load_model
+from eventcargo.oneshot.cases import Selection
+from eventcargo.oneshot.config import ExtractConfig, memory
+from eventcargo.oneshot.score_shard import examine
+from eventcargo.oneshot.total import explicit_labels
+
+PROCESS_BYTES = 700 * 2**20
+"""Memory of a process before it holds a model: Python, torch and its own buffers."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be examined, in shards of `size` sequences."""
+
+    data: EventDataset
+    selection: Selection
+    seeds: NDArray[np.int64]
+    size: int
+    config: ExtractConfig
+    pooled: float | None = None  # the threshold of the pooled cut
+    allowed: NDArray[np.bool_] | None = None  # (labels, V): pairs that may be edges; None: all
+
+    def length(self, number: int) -> int:
+        """Sequences of a shard."""
+        return min(self.size, len(self.data) - number * self.size)
+
+    def examine(self, number: int, model: DensityModel, folder: EdgeFolder) -> int:
+        """Examine a shard and write it; its number."""
+        rows = np.arange(number * self.size, number * self.size + self.length(number))
+        table = examine(
+            model,
+            self.data.select(rows),
+            self.selection.rows(rows),
+            self.config.examiners(self.pooled, self.allowed),
+            self.seeds[rows],
+        )
+        folder.write(number, table)
+        return number
+
+
+class Crew:
+    """One process here, or several that open the model and the data by themselves."""
+
+    def __init__(self, model: DensityModel, task: Task, folder: EdgeFolder) -> None:
+        self._model, self._task, self._folder = model, task, folder
+        self._stack = ExitStack()
+        self.size = crew_size(model, task)
+
+    def __enter__(self) -> "Crew":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def run(self, numbers: Sequence[int]) -> Iterator[int]:
+        """Examine these shards; their numbers, as they are done."""
+        if self.size == 1 or len(numbers) < 2:
+            with _one_thread():
+                for number in numbers:
+                    yield self._task.examine(number, self._model, self._folder)
+            return
+        yield from self._run_apart(numbers)
+
+    def _run_apart(self, numbers: Sequence[int]) -> Iterator[int]:
+        home = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="eventcargo-")))
+        self._model.save_pretrained(home / "model")  # type: ignore[attr-defined]
+        self._task.data.save(home / "data")
+        start = (home, replace(self._task, data=_NOTHING), self._folder)
+        pool = ProcessPoolExecutor(
+            min(self.size, len(numbers)), mp.get_context("spawn"), initializer=_start, initargs=start
+        )
+        self._stack.callback(pool.shutdown, wait=True, cancel_futures=True)
+        waiting: set[Future[int]] = {pool.submit(_work, number) for number in numbers}
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
+
+
+_NOTHING = EventDataset.from_sequences([])
+_here: dict[str, tuple[DensityModel, Task, EdgeFolder]] = {}
+"""What a process of a crew works with."""
+
+
+def _start(home: Path, task: Task, folder: EdgeFolder) -> None:
+    torch.set_num_threads(1)
+    data = EventDataset.load(home / "data")
+    _here["work"] = (load_model(home / "model"), replace(task, data=data), folder)
+
+
+def _work(number: int) -> int:
+    model, task, folder = _here["work"]
+    return task.examine(number, model, folder)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread for torch within the block: sums in another order give other last digits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def crew_size(model: DensityModel, task: Task) -> int:
+    """How many processes to use: what was asked for, or one a core where forward passes are needed."""
+    passes = "prefix" in task.config.tests or bool((~explicit_labels(model)).any())
+    movable = hasattr(model, "save_pretrained") and _on_cpu(model)
+    asked = task.config.workers or ((os.cpu_count() or 1) if passes else 1)
+    fitting = memory(task.config.max_memory) // (PROCESS_BYTES + 2 * _model_bytes(model))
+    if fitting < 1:
+        raise ConfigError(
+            f"max_memory={task.config.max_memory!r} is too small for one process of "
+            f"{(PROCESS_BYTES + 2 * _model_bytes(model)) / 2**20:,.0f} MB; give more"
+        )
+    return int(min(asked, fitting)) if movable else 1
+
+
+def _on_cpu(model: DensityModel) -> bool:
+    device = getattr(model, "device", None)
+    return device is None or torch.device(device).type == "cpu"
+
+
+def _model_bytes(model: DensityModel) -> int:
+    if not isinstance(model, torch.nn.Module):
+        return 0
+    return sum(value.numel() * value.element_size() for value in model.state_dict().values())

@@ -1,0 +1,197 @@
+"""Digest: the part of a run's results that its page holds, as plain values for JSON.
+
+An overview with a line for every label, and for each label its own part, which the page reads only when the
+label is opened. Event types are numbers into one list of names.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from eventcargo.events import EventDataset, TimeKind, describe_times
+from eventcargo.report.evidence import Shown, choose, show
+from eventcargo.report.report_input import Content, RuleLike
+
+LONGEST = 80
+"""Characters of an event type's name, where it is no cause of anything; names of causes are given in full."""
+
+DIGITS = 4
+"""Significant digits of numbers in the page."""
+
+STEPS = 10_000
+"""Steps into which a sequence's time is divided; finer ones could not be seen."""
+
+
+@dataclass
+class Names:
+    """Event types by number, in the order in which they are first asked for."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    causes: set[str] = field(default_factory=set)
+
+    def number(self, name: str, is_cause: bool = False) -> int:
+        if is_cause:
+            self.causes.add(name)
+        return self.numbers.setdefault(name, len(self.numbers))
+
+    def listed(self) -> list[str]:
+        return [
+            name if name in self.causes or len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+            for name in self.numbers
+        ]
+
+
+@dataclass(frozen=True)
+class Digest:
+    """The overview, and the parts of the labels in the same order."""
+
+    overview: dict[str, Any]
+    labels: list[dict[str, Any]]
+
+
+def digest(content: Content, most: int) -> Digest:
+    """What the page holds, with at most `most` sequences for each label.
+
+    >>> from eventcargo.events import EventSequence
+    >>> from eventcargo.graphs import LabelGraph
+    >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0.0,), ("brake",))])
+    >>> found = digest(Content(LabelGraph.from_boundaries({"brake": ["P01"]}), data), most=8)
+    >>> found.overview["labels"][0]["name"], found.overview["names"]
+    ('brake', ['P01'])
+    """
+    names = Names()
+    figures = {row["label"]: row for row in (content.quality or {}).get("labels", ())}
+    parts = _parts(content, figures, names)
+    for label, sequence in _sequences(content, most, names):
+        parts[label]["sequences"].append(sequence)
+    overview = {
+        "version": version("eventcargo"),
+        "about": [[str(key), str(value)] for key, value in content.about.items()],
+        "data": _data(content.data),
+        "quality": {name: _plain((content.quality or {}).get(name, {})) for name in ("overall", "events")},
+        "parts": {"edges": content.edges is not None, "baseline": content.baseline is not None},
+        "labels": [_line(content, label, parts[label], figures.get(label, {})) for label in parts],
+        "names": names.listed(),
+        "most": most,
+    }
+    return Digest(overview, list(parts.values()))
+
+
+def _data(data: EventDataset) -> dict[str, Any]:
+    low, middle, high = np.quantile(data.lengths, [0, 0.5, 1]).tolist() if len(data) else (0, 0, 0)
+    return {
+        "sequences": len(data),
+        "events": data.n_events,
+        "types": len(data.event_names),
+        "times": describe_times(data),
+        "kind": data.time_kind,
+        "lengths": [int(low), int(middle), int(high)],
+    }
+
+
+def _parts(
+    content: Content, figures: Mapping[str, Mapping[str, Any]], names: Names
+) -> dict[str, dict[str, Any]]:
+    """Every label's own part, without its sequences."""
+    parts: dict[str, dict[str, Any]] = {
+        label: {"edges": [], "baseline": [], "sequences": [], "quality": _plain(figures.get(label, {}))}
+        for label in content.graph.labels
+    }
+    graphs = {"edges": content.graph, "baseline": content.baseline}
+    for part, graph in graphs.items():
+        for row in graph.edges.iter_rows(named=True) if graph else ():
+            label, event = row.pop("label"), row.pop("event")
+            if label in parts:
+                parts[label][part].append({"event": names.number(event, is_cause=True), **_plain(row)})
+    return parts
+
+
+def _line(
+    content: Content, label: str, part: Mapping[str, Any], figures: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A label in the overview: what the table shows, sorts and searches."""
+    verdict = content.verdicts.get(label)
+    return {
+        "name": label,
+        "support": _support(content, label),
+        "level": verdict.level if verdict else None,
+        "reasons": list(verdict.reasons) if verdict else [],
+        "causes": [[edge["event"], _sign(edge)] for edge in part["edges"]],
+        "baseline": [edge["event"] for edge in part["baseline"]],
+        "f1": _number(figures.get("f1")),
+        "auroc": _number(figures.get("auroc")),
+        **({"rule": _rule(content.rules[label])} if label in content.rules else {}),
+    }
+
+
+def _sign(edge: Mapping[str, Any]) -> int:
+    """The sign of an edge, that of its effect where it has none; 0 where neither is known."""
+    return int(edge.get("sign") or np.sign(edge.get("effect", 0.0)))
+
+
+def _support(content: Content, label: str) -> int | None:
+    """Sequences that carry a label, by the data, or by the graph where the data do not know it."""
+    if label in content.data.label_names:
+        return int(content.data.support[content.data.label_names.index(label)])
+    return content.graph.support[label]
+
+
+def _rule(rule: RuleLike | None) -> dict[str, Any] | None:
+    if rule is None:
+        return None
+    return {
+        "text": rule.text,
+        **_plain({"support": rule.support, "precision": rule.precision, "recall": rule.recall}),
+    }
+
+
+def _sequences(content: Content, most: int, names: Names) -> Iterable[tuple[str, dict[str, Any]]]:
+    if content.edges is None or most == 0:
+        return
+    chosen = choose(content.graph, content.edges, most)
+    for label, shown in show(chosen, content.edges, content.data):
+        yield label, _timeline(shown, content.data.time_kind, names)
+
+
+def _timeline(shown: Shown, time_kind: TimeKind, names: Names) -> dict[str, Any]:
+    """A sequence for the page: events by number, times since the first one shown, effects by place."""
+    sequence = shown.sequence
+    times = np.array(sequence.times)[shown.positions]
+    place = {int(position): at for at, position in enumerate(shown.positions)}
+    effects = {place[at]: _number(effect) for at, effect in shown.effects.items() if at in place}
+    return {
+        "id": sequence.id,
+        "carries": shown.carries,
+        "n": len(sequence),
+        "events": [names.number(sequence.events[at]) for at in shown.positions],
+        "first": [int(at) for at in shown.positions] if len(shown.positions) < len(sequence) else None,
+        "start": float(times[0]) if len(times) and time_kind != "order" else None,
+        "times": _since_start(times) if time_kind != "order" else None,
+        "at": list(effects),
+        "effects": list(effects.values()),
+    }
+
+
+def _since_start(times: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
+    """Times since the first, rounded to what can be seen."""
+    since = times - times[:1]
+    span = float(since.max(initial=0.0))
+    places = max(0, math.ceil(-math.log10(span / STEPS))) if span > 0 else 0
+    rounded = np.round(since, places)
+    return [int(time) for time in rounded] if places == 0 else rounded.tolist()
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that are known, rounded where they are numbers."""
+    return {name: _number(value) for name, value in values.items() if _number(value) is not None}
+
+
+def _number(value: Any) -> Any:
+    """A number as the page holds it; one that is not finite is not known."""
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None

@@ -1,0 +1,224 @@
+"""Questions: one label, the claims on its boundary, and what the sequences answer.
+
+Every member is asked for given the core of the boundary (what IAMB keeps of the members; given all of them,
+most strata of a large boundary would hold a single sequence) and given arrangements of the other members.
+Those the label depends on are chosen one by one, like a boundary of their own: where a late `error` explains
+the label, what is merely usual without a late `error` must not pass for a cause. First the presence of a
+member is tested, then, where it does not confirm the member, the arrangements about it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from eventcargo.baselines.iamb import iamb
+from eventcargo.events import EventDataset
+from eventcargo.statistics.contingency import Rows
+from eventcargo.statistics.exact_g2 import Dependence, Ints, Patterns, own_leftover
+from eventcargo.statistics.g2 import IndependenceTest, Target
+from eventcargo.verify.arrangements import Arrangement, Occurrences
+from eventcargo.verify.claims import Claim
+
+CORE_ALPHA = 1e-3
+"""Largest p-value of a member of the core."""
+
+MOST_CHOSEN = 8
+"""Arrangements chosen for a label, at most."""
+
+MOST_ARRANGED = 30
+"""Members, the strongest first, whose arrangements are looked at; pairs of more would be too many."""
+
+FEW = 5
+"""An arrangement that holds, or fails, in fewer sequences is not looked at."""
+
+
+class Ground:
+    """A data set as the questions need it."""
+
+    def __init__(self, data: EventDataset) -> None:
+        self.data = data
+        self.test = IndependenceTest(data.presence())
+        by_label = data.label_matrix().tocsc()
+        by_label.sort_indices()
+        parts = np.split(by_label.indices.astype(np.int32), by_label.indptr[1:-1])
+        self.carriers: list[Rows] = parts[: len(data.label_names)]
+
+    @cached_property
+    def occurrences(self) -> Occurrences:
+        return Occurrences(self.data)
+
+
+@dataclass
+class Question:
+    """A label's carriers and the claims on its boundary.
+
+    Columns of patterns are the members in the order of the claims, then further ones.
+    """
+
+    ground: Ground
+    label: int
+    claims: list[Claim]
+    least: float
+    """What an edge must be worth, in nats."""
+    core: list[int] = field(default_factory=list)
+    _arranged: "Arranged | None" = None
+
+    @property
+    def carriers(self) -> Rows:
+        return self.ground.carriers[self.label]
+
+    @property
+    def members(self) -> list[int]:
+        return [claim.event for claim in self.claims]
+
+    @property
+    def name(self) -> str:
+        """The label's name."""
+        return self.ground.data.label_names[self.label]
+
+    def ask(self, alpha: float) -> None:
+        """What the presence of every member says, and its arrangements where presence does not confirm it."""
+        arranged = self.arranged(alpha)
+        for place, claim in enumerate(self.claims):
+            arranged.ask_presence(place)
+            if claim.is_doubtful(alpha) and not claim.is_hopeless:
+                arranged.ask(place)
+
+    def sift(self, alpha: float, largest: float) -> None:
+        """Drop the members that the data do not bear out, the smallest gain first, each time asking anew.
+
+        Those that stay have a p-value of at most `largest`; arrangements are chosen at `alpha`.
+        """
+        while doubtful := [
+            claim for claim in self.claims if claim.is_doubtful(largest) and not claim.is_required
+        ]:
+            self.claims.remove(min(doubtful, key=lambda claim: claim.gain))
+            if self.claims:
+                self.ask(alpha)
+
+    def arranged(self, alpha: float) -> "Arranged":
+        """The arrangements of the members as they are now, and those of them that the label depends on."""
+        if self._arranged is None or self._arranged.n_members != len(self.claims):
+            test, target = self.ground.test.local(Target(self.carriers), np.array(self.members))
+            self.core = iamb(test, target, CORE_ALPHA)
+            most = len(self.ground.data) - FEW
+            found = self.ground.occurrences.arrangements(self.members[:MOST_ARRANGED], FEW)
+            self._arranged = Arranged(self, [one for one in found if len(one.rows) <= most], alpha)
+        return self._arranged
+
+    def patterns(self, further: Sequence[Rows | Ints] = ()) -> Patterns:
+        """Patterns of the members and of further columns."""
+        columns = [*(self.ground.test.counts.rows(event) for event in self.members), *further]
+        rows = np.unique(np.concatenate([self.carriers, *columns]))
+        table = np.zeros((len(rows), len(columns)), bool)
+        for at, column in enumerate(columns):
+            table[np.searchsorted(rows, column), at] = True
+        carries = np.zeros(len(rows), bool)
+        carries[np.searchsorted(rows, self.carriers)] = True
+        return Patterns.of(table, carries, len(self.ground.data) - len(rows))
+
+    def core_without(self, place: int) -> list[int]:
+        """The places of the core, but for one."""
+        return [other for other in self.core if other != place]
+
+
+class Arranged:
+    """The arrangements of one question's members, and the few the label depends on."""
+
+    def __init__(self, question: Question, found: Sequence[Arrangement], alpha: float) -> None:
+        self.question, self.found, self.n_members = question, found, len(question.claims)
+        self._alpha, self._known = alpha, dict[tuple[int, ...], Patterns]()
+        present = [question.ground.test.counts.rows(event) for event in question.members]
+        columns: list[Rows | Ints] = [*present, *(one.rows for one in found)]
+        every = IndependenceTest(_matrix(columns, len(question.ground.data)))
+        self._test, self._target = every.local(Target(question.carriers), np.arange(len(columns)))
+        self._columns = np.arange(self.n_members, len(columns))
+        self.chosen = self._choose(question.core, self._columns)
+
+    @property
+    def rows(self) -> list[Ints]:
+        """The sequences in which each chosen arrangement holds."""
+        return self._rows(self.chosen)
+
+    def ask_presence(self, place: int) -> None:
+        """What the presence of a member says, given all that is not about it."""
+        self.question.claims[place].judge(self._tables(place, self._others(place)))
+
+    def ask(self, place: int) -> None:
+        """What presence and the best arrangement about a member say, given all that is not about it."""
+        claim, others = self.question.claims[place], self._others(place)
+        tables = self._tables(place, others)
+        claim.bound(tables)
+        if self._is_everywhere(claim):
+            self._bound_everywhere(claim, tables, explained=bool(others))
+        about = self._columns[self._is_about(place)]
+        found = [Dependence.of(tables)]
+        if len(about):
+            found.append(self._best(place, about, others))
+            claim.most = max(claim.most, found[1].most_gain)
+        known = [test.p_value for test in found if test.p_value is not None]
+        claim.p_value = min(1.0, min(known) * (len(about) + 1)) if known else None
+        claim.gain = max(test.gain for test in found)
+
+    def _choose(self, given: list[int], columns: Ints) -> list[int]:
+        """The strongest arrangement given some members and those chosen, one by one, until none is strong."""
+        least, chosen = 2 * self.question.least, list[int]()
+        while len(columns) and len(chosen) < MOST_CHOSEN:
+            tests = self._test(self._target, [*given, *chosen], columns)
+            strong = tests.holds(self._alpha / len(columns)) & (tests.g2 - tests.dof >= least)
+            if not strong.any():
+                break
+            chosen.append(int(columns[np.argmax(np.where(strong, tests.g2, -1.0))]))
+        return chosen
+
+    def _others(self, place: int) -> list[int]:
+        """The arrangements chosen among those that are not about a member."""
+        return self._choose(self.question.core_without(place), self._columns[~self._is_about(place)])
+
+    def _is_about(self, place: int) -> NDArray[np.bool_]:
+        return np.array([place in one.members for one in self.found], bool)
+
+    def _tables(self, place: int, others: list[int]) -> Ints:
+        """Tables of a member's presence given the core and other arrangements."""
+        given = [*self.question.core_without(place), *range(self.n_members, self.n_members + len(others))]
+        return self._patterns(tuple(others)).tables(place, given)
+
+    def _patterns(self, columns: tuple[int, ...]) -> Patterns:
+        if columns not in self._known:
+            self._known[columns] = self.question.patterns(self._rows(columns))
+        return self._known[columns]
+
+    def _best(self, place: int, about: Ints, others: list[int]) -> Dependence:
+        """The strongest arrangement about a member, tested as one of few would be."""
+        core = self.question.core_without(place)
+        tests = self._test(self._target, [*core, *others], about)
+        best = int(about[np.argmax(np.where(tests.dof > 0, tests.g2 - tests.dof, -np.inf))])
+        last = self.n_members + len(others)
+        patterns = self._patterns((*others, best))
+        return Dependence.of(patterns.tables(last, [*core, *range(self.n_members, last)]))
+
+    def _rows(self, columns: Sequence[int]) -> list[Ints]:
+        return [self.found[column - self.n_members].rows for column in columns]
+
+    def _is_everywhere(self, claim: Claim) -> bool:
+        counts = self.question.ground.test.counts
+        return int(counts.totals[claim.event]) > counts.n_sequences - FEW
+
+    def _bound_everywhere(self, claim: Claim, tables: Ints, explained: bool) -> None:
+        """Presence of an event type that every sequence has says nothing, for or against.
+
+        Its arrangements speak against it only where others explain the label: where none do, the partner
+        it is arranged with may be missing from the boundary.
+        """
+        claim.unseen, claim.left = 0.0, own_leftover(tables)
+        claim.most = 0.0 if explained else np.inf
+
+
+def _matrix(columns: Sequence[Rows | Ints], n_rows: int) -> sp.csr_array:
+    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in columns])])
+    rows = np.concatenate(columns).astype(np.int32)
+    return sp.csc_array((np.ones(len(rows), np.int32), rows, starts), shape=(n_rows, len(columns))).tocsr()

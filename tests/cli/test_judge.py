@@ -1,0 +1,48 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from eventcargo import EventDataset, EventSequence, LabelGraph, write_events, write_graph
+from eventcargo.cli.source import Source, remember
+
+from .program import run, run_json
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Path:
+    """A run with a graph of two labels: one boundary explains its label, the other is empty."""
+    kinds = [(("x", "y"), ("bad",)), (("y",), ("odd",))] * 60
+    data = EventDataset.from_sequences(
+        [
+            EventSequence(f"{i:03}", events, tuple(map(float, range(len(events)))), labels)
+            for i, (events, labels) in enumerate(kinds)
+        ]
+    )
+    write_events(data, tmp_path / "data")
+    home = tmp_path / "run"
+    home.mkdir()
+    write_graph(LabelGraph.from_boundaries({"bad": ["x"], "odd": []}), home / "graph.parquet")
+    remember(home, Source(*(str(tmp_path / "data" / f"{name}.parquet") for name in ("events", "labels"))))
+    return home
+
+
+def test_every_label_gets_a_verdict_with_reasons(found: Path) -> None:
+    said = run_json("judge", found)
+    assert (said["bad"]["level"], said["odd"]["level"]) == ("trust", "doubt")
+    assert json.loads((found / "verdicts.json").read_text())
+    assert json.loads((found / "graph.json").read_text())["verdicts"] == said
+
+
+def test_people_get_the_doubtful_labels_first(found: Path) -> None:
+    printed = run("judge", found).stdout
+    assert printed.index("odd") < printed.index("bad")
+    assert "trust 1, caution 0, doubt 1" in printed
+
+
+def test_what_is_asked_of_a_boundary_can_be_set(found: Path) -> None:
+    assert run_json("judge", found, "--few", "100")["bad"]["level"] == "caution"
+
+
+def test_a_folder_without_a_graph_is_refused(tmp_path: Path) -> None:
+    assert "run fuse or discover first" in run("judge", tmp_path, code=1).stderr

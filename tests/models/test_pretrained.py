@@ -1,0 +1,118 @@
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from eventcargo import Vocabulary
+from eventcargo.errors import DataError
+from eventcargo.models.pretrained import (
+    load_optimizer,
+    optimizer_tensors,
+    read_model,
+    read_tensors,
+    taken,
+    write_model,
+    write_tensors,
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A model's folder."""
+    write_model(tmp_path / "model", {"kind": "toy", "width": 3}, Vocabulary(("a",)), {"w": torch.ones(3)})
+    return tmp_path / "model"
+
+
+def test_a_model_is_read_as_written(folder: Path) -> None:
+    config, vocabulary, tensors = read_model(folder, "toy")
+    assert config == {"width": 3}
+    assert vocabulary == Vocabulary(("a",))
+    assert torch.equal(tensors["w"], torch.ones(3))
+
+
+def test_a_model_can_be_written_over_another(folder: Path) -> None:
+    write_model(folder, {"kind": "toy", "width": 5}, Vocabulary(("b",)), {"w": torch.ones(5)})
+    assert read_model(folder, "toy")[0] == {"width": 5}
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocabulary.json", "model.safetensors"])
+def test_a_missing_file_is_refused_by_name(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(DataError, match=name):
+        read_model(folder, "toy")
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocabulary.json", "model.safetensors"])
+def test_a_truncated_file_is_refused_by_name(folder: Path, name: str) -> None:
+    whole = (folder / name).read_bytes()
+    (folder / name).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=name):
+        read_model(folder, "toy")
+
+
+def test_weights_of_another_model_are_refused(folder: Path, tmp_path: Path) -> None:
+    write_model(tmp_path / "other", {"kind": "toy", "width": 4}, Vocabulary(("a",)), {"w": torch.ones(4)})
+    (tmp_path / "other" / "model.safetensors").replace(folder / "model.safetensors")
+    with pytest.raises(DataError, match="belongs to another"):
+        read_model(folder, "toy")
+
+
+def test_weights_from_elsewhere_are_refused(folder: Path) -> None:
+    save_file({"w": torch.ones(3)}, folder / "model.safetensors")
+    with pytest.raises(DataError, match="not written by eventcargo"):
+        read_model(folder, "toy")
+
+
+def test_a_config_from_elsewhere_is_refused(folder: Path) -> None:
+    (folder / "config.json").write_text('{"model_type": "llama"}')
+    with pytest.raises(DataError, match="not the config of an eventcargo model"):
+        read_model(folder, "toy")
+
+
+def test_a_later_format_is_refused_with_its_version(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "version": 99}))
+    with pytest.raises(DataError, match="99"):
+        read_model(folder, "toy")
+
+
+def test_another_kind_of_model_is_refused(folder: Path) -> None:
+    with pytest.raises(DataError, match="'toy', not 'transformer'"):
+        read_model(folder, "transformer")
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    write_tensors(path, {"w": torch.ones(2)}, {"step": 1})
+    with pytest.raises(TypeError):
+        write_tensors(path, {"w": torch.zeros(2)}, {"step": object()})
+    header, tensors = read_tensors(path)
+    assert header == {"step": 1}
+    assert torch.equal(tensors["w"], torch.ones(2))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def stepped(weight: torch.nn.Parameter, optimizer: torch.optim.Optimizer) -> torch.Tensor:
+    optimizer.zero_grad()
+    (weight**2).sum().backward()
+    optimizer.step()
+    return weight.detach().clone()
+
+
+def test_an_optimiser_goes_on_where_it_was() -> None:
+    weight = torch.nn.Parameter(torch.arange(3.0))
+    optimizer = torch.optim.AdamW([weight], lr=0.1)
+    before = stepped(weight, optimizer)
+    kept = {name: value.clone() for name, value in optimizer_tensors(optimizer).items()}
+    expected = stepped(weight, optimizer)
+    again = torch.nn.Parameter(before)
+    fresh = torch.optim.AdamW([again], lr=0.1)
+    load_optimizer(fresh, kept)
+    assert torch.equal(stepped(again, fresh), expected)
+
+
+def test_tensors_are_taken_by_what_their_names_begin_with() -> None:
+    tensors = {"best.w": torch.ones(1), "model.w": torch.zeros(1)}
+    assert taken(tensors, "best.") == {"w": tensors["best.w"]}

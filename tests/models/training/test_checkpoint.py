@@ -1,0 +1,60 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from eventcargo import EventDataset, EventSequence
+from eventcargo.errors import ConfigError
+from eventcargo.models.training.checkpoint import RunFolder, data_fingerprint, tensors_fingerprint
+
+
+def test_a_new_run_has_nothing_to_go_on_from(tmp_path: Path) -> None:
+    assert RunFolder(tmp_path / "run", {}, resume=True).read() is None
+
+
+def test_a_checkpoint_is_read_as_written(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path, {"seed": 1}, resume=False)
+    run.write({"step": 3}, {"w": torch.ones(2)})
+    found = RunFolder(tmp_path, {"seed": 1}, resume=True).read()
+    assert found is not None
+    assert found[0] == {"step": 3}
+    assert torch.equal(found[1]["w"], torch.ones(2))
+
+
+def test_a_run_is_not_written_over(tmp_path: Path) -> None:
+    RunFolder(tmp_path, {}, resume=False).write({}, {})
+    with pytest.raises(ConfigError, match=r"checkpoint\.safetensors exists already; go on with resume"):
+        RunFolder(tmp_path, {}, resume=False)
+
+
+def test_other_settings_are_refused_with_both_values(tmp_path: Path) -> None:
+    RunFolder(tmp_path, {"seed": 1, "width": 8}, resume=False).write({}, {})
+    with pytest.raises(ConfigError, match="seed=1, now it is 2"):
+        RunFolder(tmp_path, {"seed": 2, "width": 8}, resume=True).read()
+
+
+def one(event: str = "a", time: float = 0.0, label: str = "x", name: str = "s") -> str:
+    return data_fingerprint(EventDataset.from_sequences([EventSequence(name, (event,), (time,), (label,))]))
+
+
+def test_the_fingerprint_differs_where_the_data_differ() -> None:
+    assert one() == one()
+    assert len({one(), one(event="b"), one(time=1.0), one(label="y")}) == 4
+
+
+def test_the_fingerprint_of_data_without_values_is_that_of_earlier_releases() -> None:
+    assert one() == "1 sequences, 1 events, 6257a277"
+
+
+def test_the_fingerprint_differs_where_values_or_their_names_differ() -> None:
+    found = set()
+    for value, name in ((1.0, "mileage"), (2.0, "mileage"), (1.0, "heat")):
+        sequence = EventSequence("s", ("a",), (0.0,), ("x",), ((value,),))
+        found.add(data_fingerprint(EventDataset.from_sequences([sequence], value_names=[name])))
+    assert len(found | {one()}) == 4
+
+
+def test_the_fingerprint_of_tensors_differs_where_they_differ() -> None:
+    same, other = {"w": torch.ones(2)}, {"w": torch.zeros(2)}
+    assert tensors_fingerprint(same) == tensors_fingerprint({"w": torch.ones(2)})
+    assert len({tensors_fingerprint(t) for t in (same, other, {"v": torch.ones(2)})}) == 3

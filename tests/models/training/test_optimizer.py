@@ -1,0 +1,156 @@
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from eventcargo import EventDataset
+from eventcargo.models.pretrained import load_optimizer, optimizer_tensors
+from eventcargo.models.training.interrupt import Interrupted
+from eventcargo.models.training.optimizer import RowAdamW, clip_gradients
+from eventcargo.models.training.trainer import Progress, TrainConfig, Training, train
+from eventcargo.models.transformer.model import Transformer, TransformerConfig
+from eventcargo.simulate import simulate
+
+LOOKUPS = torch.tensor([[1, 1, 4], [4, 2, 2], [5, 1, 0]])  # step 3 does not reach rows 2 and 4
+
+SETTINGS: dict[str, Any] = {"lr": 0.1, "weight_decay": 0.1, "eps": 1.0}
+"""With a small eps, AdamW would not see the size of a gradient."""
+
+
+def table(sparse: bool) -> nn.Embedding:
+    start = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
+    return nn.Embedding(6, 3, sparse=sparse, _weight=start)
+
+
+def loss(rows: nn.Embedding, ids: Tensor) -> Tensor:
+    return (rows(ids) - torch.arange(1.0, 10.0).view(3, 3)).square().sum()
+
+
+def optimizer_of(rows: nn.Embedding, fused: bool = True) -> RowAdamW:
+    return RowAdamW([{"params": [rows.weight]}], **SETTINGS, fused=fused)
+
+
+def taught(rows: nn.Embedding, optimizer: torch.optim.Optimizer, lookups: Iterator[Tensor]) -> Tensor:
+    """The weights after one step for each lookup."""
+    for ids in lookups:
+        optimizer.zero_grad(set_to_none=True)
+        loss(rows, ids).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    return rows.weight.detach().clone()
+
+
+def dense_gradient(rows: nn.Embedding) -> Tensor:
+    assert rows.weight.grad is not None
+    return rows.weight.grad.to_dense() if rows.weight.grad.is_sparse else rows.weight.grad
+
+
+def test_sparse_gradients_are_clipped_as_dense_ones() -> None:
+    found = []
+    for rows in (table(sparse=True), table(sparse=False)):
+        loss(rows, LOOKUPS[0]).backward()  # type: ignore[no-untyped-call]
+        norm = clip_gradients(rows.parameters(), most=1.0)
+        found.append(torch.cat([norm[None], dense_gradient(rows).flatten()]))
+    assert torch.allclose(found[0], found[1])
+
+
+def test_clipped_gradients_have_the_norm_asked_for_together() -> None:
+    weights = [nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(1))]
+    weights[0].grad, weights[1].grad = torch.tensor([2.0, 4.0]), torch.tensor([4.0])
+    assert clip_gradients(weights, most=3.0).item() == 6
+    assert weights[0].grad.tolist() == pytest.approx([1, 2])
+    assert weights[1].grad.tolist() == pytest.approx([2])
+
+
+def test_small_gradients_are_left_as_they_are() -> None:
+    weight, untouched = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(2))
+    weight.grad = torch.tensor([0.3, 0.4])
+    clip_gradients([weight, untouched], most=1.0)
+    assert torch.equal(weight.grad, torch.tensor([0.3, 0.4]))
+    assert untouched.grad is None
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_sparse_gradients_teach_what_dense_ones_teach(fused: bool) -> None:
+    sparse, dense = table(sparse=True), table(sparse=False)
+    plain = torch.optim.AdamW([dense.weight], **SETTINGS, fused=fused)
+    learnt = taught(sparse, optimizer_of(sparse, fused), iter(LOOKUPS))
+    assert torch.allclose(learnt, taught(dense, plain, iter(LOOKUPS)), atol=1e-6)
+
+
+def test_sparse_gradients_are_used_up_by_a_step() -> None:
+    rows = table(sparse=True)
+    taught(rows, optimizer_of(rows), iter(LOOKUPS[:1]))
+    assert rows.weight.grad is None
+
+
+def test_an_optimiser_of_sparse_gradients_goes_on_where_it_was() -> None:
+    rows = table(sparse=True)
+    optimizer = optimizer_of(rows)
+    before = taught(rows, optimizer, iter(LOOKUPS[:2]))
+    kept = {name: value.clone() for name, value in optimizer_tensors(optimizer).items()}
+    expected = taught(rows, optimizer, iter(LOOKUPS[2:]))
+    again = nn.Embedding(6, 3, sparse=True, _weight=before)
+    fresh = optimizer_of(again)
+    load_optimizer(fresh, kept)
+    assert torch.equal(taught(again, fresh, iter(LOOKUPS[2:])), expected)
+
+
+def test_a_step_that_overflowed_leaves_no_trace() -> None:
+    rows, untroubled = table(sparse=True), table(sparse=True)
+    optimizer, scaler = optimizer_of(rows), torch.amp.GradScaler("cpu")
+    scaler.scale(loss(rows, LOOKUPS[0]) * torch.inf).backward()  # type: ignore[no-untyped-call]
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+    assert torch.equal(rows.weight, untroubled.weight)
+    learnt = taught(rows, optimizer, iter(LOOKUPS))
+    assert torch.equal(learnt, taught(untroubled, optimizer_of(untroubled), iter(LOOKUPS)))
+
+
+SHAPE = TransformerConfig(width=16, layers=1, heads=2, hidden=16)
+SAMPLED = TrainConfig(steps=8, tokens=256, checks=2, save_every=3, sampled=8)
+
+
+@pytest.fixture(scope="module")
+def chain() -> EventDataset:
+    return simulate("chain", sequences=60, seed=100).data
+
+
+def weights(model: Transformer) -> torch.Tensor:
+    return torch.cat([value.flatten().float() for value in model.state_dict().values()])
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_sparse_gradients_teach_a_model_what_dense_ones_do(chain: EventDataset, tied: bool) -> None:
+    sparse, dense = (Training(chain, SAMPLED, replace(SHAPE, tied=tied)) for _ in range(2))
+    dense.model.embedding.sparse = False
+    assert torch.allclose(weights(sparse.run()), weights(dense.run()), atol=1e-4)
+
+
+def test_gradients_are_sparse_only_where_the_softmax_is_sampled(chain: EventDataset) -> None:
+    sampled, whole = (Training(chain, replace(SAMPLED, sampled=n), SHAPE) for n in (8, 0))
+    assert (sampled.model.embedding.sparse, whole.model.embedding.sparse) == (True, False)
+
+
+def test_a_sampled_run_that_was_stopped_ends_with_the_same_weights(
+    chain: EventDataset, tmp_path: Path
+) -> None:
+    def stop(now: Progress) -> None:
+        if now.step == 5:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(Interrupted, match="step 5"):
+        train(chain, SAMPLED, SHAPE, run=tmp_path, progress=stop)
+    resumed = train(chain, SAMPLED, SHAPE, run=tmp_path, resume=True)
+    assert torch.equal(weights(resumed), weights(train(chain, SAMPLED, SHAPE)))
+
+
+def test_parts_of_a_sampled_batch_give_the_weights_of_the_whole(chain: EventDataset) -> None:
+    whole, parts = (train(chain, replace(SAMPLED, accumulate=n), SHAPE) for n in (1, 3))
+    assert torch.allclose(weights(whole), weights(parts), atol=1e-4)

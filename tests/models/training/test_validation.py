@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from eventcargo import EventDataset, EventSequence, Vocabulary
+from eventcargo.models.training.losses import LossConfig
+from eventcargo.models.training.validation import HoldOut, set_aside, weighted_f1
+from eventcargo.models.transformer.model import Transformer, TransformerConfig
+
+
+def test_the_share_asked_for_is_set_aside(hundred: EventDataset) -> None:
+    kept, held = set_aside(hundred, 0.2, seed=0)
+    assert (len(kept), len(held)) == (80, 20)
+    assert not set(kept.sequence_ids.to_pylist()) & set(held.sequence_ids.to_pylist())
+
+
+def test_nothing_is_set_aside_where_none_is_asked_for(hundred: EventDataset) -> None:
+    kept, held = set_aside(hundred, 0.0, seed=0)
+    assert (len(kept), len(held)) == (100, 0)
+
+
+def test_the_seed_decides_who_is_set_aside(hundred: EventDataset) -> None:
+    one, same, other = (set_aside(hundred, 0.2, seed)[1].sequence_ids.to_pylist() for seed in (1, 1, 2))
+    assert one == same
+    assert one != other
+
+
+def test_the_only_example_of_a_label_is_trained_on() -> None:
+    sequences = [EventSequence(f"s{i:02}", ("a",), (0.0,), (f"L{i:02}",)) for i in range(20)]
+    kept, held = set_aside(EventDataset.from_sequences(sequences), 0.5, seed=0)
+    assert kept.support.min() == 1
+    assert len(held) == 0
+
+
+def test_a_perfect_prediction_has_f1_one() -> None:
+    truth = np.array([[True, False], [False, True]])
+    assert weighted_f1(truth, truth) == 1.0
+
+
+def test_f1_is_weighted_by_support() -> None:
+    truth = np.array([[True, True], [True, False], [True, False]])
+    assert weighted_f1(truth, np.array([[True, False]] * 3)) == pytest.approx(0.75)
+
+
+def test_no_label_anywhere_gives_f1_zero() -> None:
+    assert weighted_f1(np.zeros((2, 2), bool), np.ones((2, 2), bool)) == 0.0
+
+
+def make(data: EventDataset) -> Transformer:
+    shape = TransformerConfig(width=16, layers=1, heads=2, dropout=0.5)
+    return Transformer(shape, Vocabulary(data.event_names), data.label_names)
+
+
+def test_an_untrained_model_has_the_loss_of_a_coin(hundred: EventDataset) -> None:
+    model = make(hundred)
+    held = HoldOut(hundred, model, LossConfig(), 256).check(model)
+    assert held.label_loss == pytest.approx(np.log(2))
+    assert held.prefix_loss == pytest.approx(np.log(2))
+    assert held.label_f1 == 0.0
+
+
+def test_the_loss_weighs_its_parts_as_training_does(hundred: EventDataset) -> None:
+    model = make(hundred)
+    model.end_head.bias.data.fill_(1.0)
+    held = HoldOut(hundred, model, LossConfig(event_weight=0.5, end_weight=0.8), 256).check(model)
+    assert held.label_loss != pytest.approx(held.prefix_loss, abs=0.01)
+    expected = 0.5 * held.event_loss + 0.2 * held.prefix_loss + 0.8 * held.label_loss
+    assert held.loss == pytest.approx(expected)
+
+
+def test_a_check_is_repeatable_and_leaves_the_mode_alone(hundred: EventDataset) -> None:
+    model = make(hundred).train()
+    holdout = HoldOut(hundred, model, LossConfig(), 256)
+    assert holdout.check(model) == holdout.check(model)
+    assert model.training

@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+
+from eventcargo import EventDataset
+from eventcargo.batches import Batches
+from eventcargo.errors import ConfigError
+from eventcargo.models.transformer.model import Transformer
+from eventcargo.oneshot.cases import Selection, SelectionConfig, _Nearest, select
+from eventcargo.oneshot.score_shard import sequence_seeds
+from eventcargo.oneshot.total import reach
+
+
+def chosen(model: Transformer, data: EventDataset, **settings: float) -> Selection:
+    config = SelectionConfig(**settings)  # type: ignore[arg-type]
+    return select(model, data, config, sequence_seeds(data, 0))
+
+
+def count(part: object) -> list[int]:
+    return np.asarray(part.sum(axis=0)).ravel().tolist()  # type: ignore[attr-defined]
+
+
+def test_explicit_labels_are_tested_wherever_they_are_carried(
+    fitted: Transformer, chain: EventDataset
+) -> None:
+    found = chosen(fitted, chain)
+    carried = chain.label_matrix().toarray()
+    assert np.array_equal(found.present.toarray()[:, [0, 2]], carried[:, [0, 2]])
+
+
+def test_costly_labels_are_tested_in_a_limited_number(fitted: Transformer, chain: EventDataset) -> None:
+    found = chosen(fitted, chain, most=10)
+    support = chain.support.tolist()
+    assert count(found.present) == [support[0], 10, support[2]]
+    assert count(found.absent)[1] == 10
+    assert (found.present.toarray() <= chain.label_matrix().toarray()).all()
+
+
+def test_no_limit_means_all(fitted: Transformer, chain: EventDataset) -> None:
+    assert count(chosen(fitted, chain, most=0).present) == chain.support.tolist()
+
+
+def test_which_of_many_are_taken_does_not_depend_on_their_order(
+    fitted: Transformer, chain: EventDataset
+) -> None:
+    order = np.random.default_rng(0).permutation(len(chain))
+    mixed = chain.select(order)
+    first, second = chosen(fitted, chain, most=10), chosen(fitted, mixed, most=10)
+    assert np.array_equal(first.present.toarray()[order], second.present.toarray())
+
+
+def test_as_many_without_a_label_as_carry_it(fitted: Transformer, chain: EventDataset) -> None:
+    support = chain.support
+    expected = np.minimum(np.maximum(2 * support, 50), len(chain) - support)
+    expected[1] = min(expected[1], SelectionConfig().most)
+    assert count(chosen(fitted, chain, absent=2.0).absent) == expected.tolist()
+
+
+def test_no_sequence_without_a_label_is_tested_where_none_is_asked_for(
+    fitted: Transformer, chain: EventDataset
+) -> None:
+    assert chosen(fitted, chain, absent=0.0).absent.nnz == 0
+
+
+def test_a_label_is_never_absent_where_it_is_carried(fitted: Transformer, chain: EventDataset) -> None:
+    found = chosen(fitted, chain, absent=100.0, least_absent=10_000, most=0)
+    assert np.array_equal(found.absent.toarray() > 0, chain.label_matrix().toarray() == 0)
+
+
+def test_the_nearest_sequences_are_taken(fitted: Transformer, chain: EventDataset) -> None:
+    found = chosen(fitted, chain, absent=0.1, least_absent=5)
+    batch = Batches(chain, fitted.vocabulary, fitted.max_length).take(np.arange(len(chain)))
+    reached = reach(fitted, batch)
+    for label in range(3):
+        absent = chain.label_matrix().toarray()[:, label] == 0
+        taken = found.absent.toarray()[:, label] > 0
+        assert reached[taken, label].min() >= reached[absent & ~taken, label].max()
+
+
+def test_of_very_many_sequences_the_nearest_are_kept_and_of_equal_ones_the_first() -> None:
+    values = np.random.default_rng(0).integers(0, 300, 5_000).astype(float)
+    nearest = _Nearest(10)
+    for rows in np.array_split(np.arange(5_000), 20):
+        nearest.add(rows, values[rows])
+    assert nearest.rows().tolist() == sorted(np.argsort(-values, kind="stable")[:10].tolist())
+
+
+def test_progress_counts_sequences(fitted: Transformer, chain: EventDataset) -> None:
+    told: list[tuple[int, int]] = []
+    select(
+        fitted,
+        chain,
+        SelectionConfig(),
+        sequence_seeds(chain, 0),
+        lambda done, total: told.append((done, total)),
+    )
+    assert told[-1] == (600, 600)
+
+
+@pytest.mark.parametrize("name", ["absent", "least_absent", "most"])
+def test_negative_settings_are_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name}=-1"):
+        SelectionConfig(**{name: -1})

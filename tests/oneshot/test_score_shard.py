@@ -1,0 +1,157 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from eventcargo import EdgeTable, EventDataset, EventSequence
+from eventcargo.batches import Batches
+from eventcargo.models.oracle import Oracle
+from eventcargo.models.transformer.model import Transformer
+from eventcargo.oneshot.cases import SelectionConfig, select
+from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
+from eventcargo.oneshot.score_shard import BLOCK, Examiner, examine, sequence_seeds
+from eventcargo.oneshot.thresholds import StaticCut
+from eventcargo.oneshot.total import TotalTest
+
+TOTAL = [Examiner(TotalTest(), StaticCut(0.2))]
+
+
+def table_of(model: Oracle | Transformer, data: EventDataset, examiners: list[Examiner] = TOTAL) -> EdgeTable:
+    seeds = sequence_seeds(data, 0)
+    return examine(model, data, select(model, data, SelectionConfig(), seeds), examiners, seeds)
+
+
+@pytest.fixture(scope="module")
+def table(oracle: Oracle, sampled: EventDataset) -> EdgeTable:
+    return table_of(oracle, sampled)
+
+
+def test_edges_are_told_by_names_that_the_sequence_holds(table: EdgeTable, sampled: EventDataset) -> None:
+    for row in table.edges.head(50).iter_rows(named=True):
+        sequence = sampled[row["sequence"]]
+        assert sequence.events[row["position"]] == row["event"]
+        assert (row["label"] in sequence.labels) == (row["polarity"] == "present")
+
+
+def test_edges_are_found_with_and_without_the_label(table: EdgeTable) -> None:
+    assert sorted(table.edges["polarity"].unique()) == ["absent", "present"]
+
+
+@pytest.mark.parametrize("name", ["strength", "effect", "spread"])
+def test_edges_tell_what_was_scored(oracle: Oracle, sampled: EventDataset, name: str) -> None:
+    data, cut = sampled[:30], StaticCut(0.05)
+    test, seeds = PrefixTest(PrefixConfig(context=2, particles=4, error=0.0), cut), sequence_seeds(data, 0)
+    batch = Batches(data, oracle.vocabulary, oracle.max_length).take(np.arange(len(data)))
+    scores = test.score(oracle, batch, batch.labels > 0, seeds)
+    told = table_of(oracle, data, [Examiner(test, cut, ("present",))]).edges[name].to_numpy()
+    expected = getattr(scores.take(cut.keep(scores)), name)
+    assert np.abs(expected).max() > 0
+    assert told == pytest.approx(expected, abs=1e-5)
+
+
+def test_edges_stand_in_the_order_of_their_sequences(table: EdgeTable) -> None:
+    assert table.edges["sequence"].is_sorted()
+
+
+def test_support_counts_the_sequences_that_were_tested(table: EdgeTable, sampled: EventDataset) -> None:
+    present = table.support.filter(polarity="present").sort("label")
+    assert present["sequences"].to_list() == sampled.support.tolist()
+
+
+def test_a_label_that_was_not_tested_is_not_among_the_supports(oracle: Oracle, sampled: EventDataset) -> None:
+    table = table_of(oracle, sampled[:1], [Examiner(TotalTest(), StaticCut(0.2), ("present",))])
+    assert table.support["label"].to_list() == sorted(next(iter(sampled)).labels)
+
+
+def test_chances_count_the_tested_sequences_that_hold_the_event(
+    table: EdgeTable, sampled: EventDataset
+) -> None:
+    expected = sum("L000" in s.labels and "E00000" in s.events for s in sampled)
+    found = table.chances.filter(label="L000", event="E00000", polarity="present")
+    assert found["sequences"].to_list() == [expected]
+
+
+def test_no_edge_has_more_votes_than_chances(table: EdgeTable) -> None:
+    keys = ["label", "event", "polarity"]
+    votes = table.edges.group_by(keys).len()
+    joined = votes.join(table.chances, on=keys, how="left")
+    assert (joined["len"] <= joined["sequences"]).all()
+
+
+def test_weak_scores_are_no_edges(oracle: Oracle, sampled: EventDataset) -> None:
+    examiners = [Examiner(TotalTest(), StaticCut(100.0))]
+    assert len(table_of(oracle, sampled, examiners).edges) == 0
+
+
+def test_a_test_may_look_at_sequences_that_carry_the_label_only(
+    oracle: Oracle, sampled: EventDataset
+) -> None:
+    table = table_of(oracle, sampled, [Examiner(TotalTest(), StaticCut(0.2), ("present",))])
+    assert table.edges["polarity"].unique().to_list() == ["present"]
+    assert table.support["polarity"].unique().to_list() == ["present"]
+
+
+def test_the_parts_of_a_data_set_add_up(fitted: Transformer, chain: EventDataset) -> None:
+    seeds = sequence_seeds(chain, 0)
+    selection = select(fitted, chain, SelectionConfig(), seeds)
+    whole = examine(fitted, chain, selection, TOTAL, seeds)
+    parts = [
+        examine(fitted, chain.select(rows), selection.rows(rows), TOTAL, seeds[rows])
+        for rows in (np.arange(BLOCK), np.arange(BLOCK, len(chain)))
+    ]
+    joined = EdgeTable.join(parts)
+    assert joined.edges.equals(whole.edges)
+    assert joined.support.equals(whole.support)
+    assert joined.chances.equals(whole.chances)
+
+
+def test_positions_are_counted_from_the_start_of_a_cut_sequence() -> None:
+    """A model that sees four events only; the label is held by the last."""
+    import torch
+
+    from eventcargo import Vocabulary
+    from eventcargo.models.linear.term import LinearTerm
+    from eventcargo.models.transformer.model import TransformerConfig
+
+    data = EventDataset.from_sequences(
+        [EventSequence("a", ("x", "y", "x", "y", "x", "z"), tuple(map(float, range(6))), ("bad",))]
+    )
+    vocabulary = Vocabulary.from_dataset(data)
+    term = LinearTerm(
+        len(vocabulary), 4, {"presence": np.array([6])}, torch.tensor([[4.0]]), torch.tensor([-2.0])
+    )
+    shape = TransformerConfig(width=16, layers=1, heads=2, max_length=6)
+    model = Transformer(shape, vocabulary, data.label_names, linear=term).eval()
+    model.gate.zero_()
+    edges = table_of(model, data).edges
+    assert edges.select("event", "position").rows() == [("z", 5)]
+
+
+def test_hostile_names_stay_as_they_are() -> None:
+    import torch
+
+    from eventcargo import Vocabulary
+    from eventcargo.models.linear.term import LinearTerm
+    from eventcargo.models.transformer.model import TransformerConfig
+
+    name = '<script>"\n,'
+    data = EventDataset.from_sequences([EventSequence(name, (name,), (0.0,), (name,))])
+    vocabulary = Vocabulary.from_dataset(data)
+    term = LinearTerm(
+        len(vocabulary), 4, {"presence": np.array([4])}, torch.tensor([[4.0]]), torch.tensor([-2.0])
+    )
+    shape = TransformerConfig(width=16, layers=1, heads=2)
+    model = Transformer(shape, vocabulary, data.label_names, linear=term).eval()
+    model.gate.zero_()
+    edges = table_of(model, data).edges
+    assert edges.select("sequence", "event", "label").rows() == [(name, name, name)]
+
+
+def test_seeds_follow_from_id_and_seed(chain: EventDataset) -> None:
+    assert len(np.unique(sequence_seeds(chain, 0))) == len(chain)
+    assert not np.array_equal(sequence_seeds(chain, 0), sequence_seeds(chain, 1))
+
+
+def test_without_sequences_there_are_tables_without_rows(oracle: Oracle, sampled: EventDataset) -> None:
+    empty = table_of(oracle, sampled[:0])
+    assert [len(part) for part in (empty.edges, empty.support, empty.chances)] == [0, 0, 0]
+    assert isinstance(empty.edges, pl.DataFrame)

@@ -1,0 +1,132 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from eventcargo.errors import DataError
+from eventcargo.files import atomic_file, atomic_folder, read_document, write_document
+
+
+def _fail_while_writing_file(path: Path) -> None:
+    with atomic_file(path) as target:
+        target.write_text("half")
+        raise RuntimeError("stop")
+
+
+def _fail_while_filling_folder(path: Path) -> None:
+    with atomic_folder(path) as target:
+        (target / "part").write_text("half")
+        raise RuntimeError("stop")
+
+
+def test_file_has_its_content_at_the_end(tmp_path: Path) -> None:
+    with atomic_file(tmp_path / "x.txt") as target:
+        target.write_text("new")
+    assert (tmp_path / "x.txt").read_text() == "new"
+
+
+def test_file_does_not_exist_while_it_is_written(tmp_path: Path) -> None:
+    with atomic_file(tmp_path / "x.txt") as target:
+        target.write_text("new")
+        assert not (tmp_path / "x.txt").exists()
+
+
+def test_error_keeps_the_old_file(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("old")
+    with pytest.raises(RuntimeError, match="stop"):
+        _fail_while_writing_file(tmp_path / "x.txt")
+    assert (tmp_path / "x.txt").read_text() == "old"
+
+
+def test_error_leaves_no_temporary_file(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="stop"):
+        _fail_while_writing_file(tmp_path / "x.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_file_is_readable_as_the_umask_allows(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("")
+    with atomic_file(tmp_path / "x.txt") as target:
+        target.write_text("new")
+    assert (tmp_path / "x.txt").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_missing_parents_are_made(tmp_path: Path) -> None:
+    with atomic_file(tmp_path / "a" / "b" / "x.txt") as target:
+        target.write_text("new")
+    assert (tmp_path / "a" / "b" / "x.txt").is_file()
+
+
+def test_very_long_name_can_be_written(tmp_path: Path) -> None:
+    with atomic_file(tmp_path / ("n" * 250)) as target:
+        target.write_text("new")
+    assert (tmp_path / ("n" * 250)).read_text() == "new"
+
+
+def test_folder_appears_whole(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "out") as target:
+        (target / "part").write_text("x")
+        assert not (tmp_path / "out").exists()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["part"]
+
+
+def test_empty_folder_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with atomic_folder(tmp_path / "out") as target:
+        (target / "part").write_text("x")
+    assert (tmp_path / "out" / "part").is_file()
+
+
+def test_filled_folder_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("x")
+    with pytest.raises(DataError, match="out exists already"), atomic_folder(tmp_path / "out"):
+        pass
+
+
+def test_file_in_place_of_a_folder_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("x")
+    with pytest.raises(DataError, match="out exists already"), atomic_folder(tmp_path / "out"):
+        pass
+
+
+def test_error_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="stop"):
+        _fail_while_filling_folder(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_content_comes_back_as_it_was(tmp_path: Path) -> None:
+    content = {"names": ["ü", '<script>"'], "empty": None}
+    write_document(tmp_path / "a.json", "example", 3, content)
+    assert read_document(tmp_path / "a.json", "example", 3) == content
+
+
+def test_format_and_version_stand_in_the_file(tmp_path: Path) -> None:
+    write_document(tmp_path / "a.json", "example", 3, {})
+    assert json.loads((tmp_path / "a.json").read_text()) == {"format": "example", "version": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is not JSON.*; do this"),
+        ("[]", "not written by eventcargo as example; do this"),
+        (json.dumps({"format": "other", "version": 3}), "not written by eventcargo as example"),
+        (
+            json.dumps({"format": "example", "version": 4}),
+            "version 4 of another release, this one reads 3; do",
+        ),
+    ],
+)
+def test_what_is_damaged_or_foreign_is_refused_with_advice(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(DataError, match=rf"a\.json.*{said}"):
+        read_document(tmp_path / "a.json", "example", 3, "do this")
+
+
+def test_content_that_is_no_json_leaves_the_old_file(tmp_path: Path) -> None:
+    write_document(tmp_path / "a.json", "example", 3, {"old": 1})
+    with pytest.raises(TypeError):
+        write_document(tmp_path / "a.json", "example", 3, {"new": object()})
+    assert read_document(tmp_path / "a.json", "example", 3) == {"old": 1}
