@@ -27,7 +27,7 @@ from eventcargo.baselines import METHODS
 from eventcargo.discovery import DiscoverConfig, Discovery
 from eventcargo.edges import EdgeTable
 from eventcargo.errors import EventCargoWarning
-from eventcargo.evaluation import Scores, count_support, evaluate_oneshot, predict_all
+from eventcargo.evaluation import EventScores, count_support, evaluate_oneshot, predict_all
 from eventcargo.fusion import FuseConfig, fuse_run
 from eventcargo.simulate import simulate
 
@@ -241,7 +241,7 @@ def _unit(
     case: str,
     method: str,
     seed: int,
-    scores: Scores,
+    scores: EventScores,
     data: EventDataset,
     seconds: float,
     extra: Mapping[str, Any],
@@ -262,14 +262,14 @@ def _unit(
     }
 
 
-def _plain(scores: Scores, name: str) -> dict[str, float] | None:
+def _plain(scores: EventScores, name: str) -> dict[str, float] | None:
     average = scores.average(name)
     if average is None:
         return None
     return {part: getattr(average, part) for part in ("precision", "recall", "f1")}
 
 
-def quartiles(scores: Scores) -> list[dict[str, float]]:
+def quartiles(scores: EventScores) -> list[dict[str, float]]:
     """Mean recall and F1 of the labels of each quartile of support, rarest first."""
     table = scores.per_label.sort("support")
     if table["support"].null_count() or len(table) < 4:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eventcargo.fusion import Poll, fuse, jeffreys
+from eventcargo.fusion import VoteStore, fuse, jeffreys
 from eventcargo.models import Oracle
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
@@ -42,14 +42,16 @@ def main() -> None:
     print(f"written to {save('coverage', {**provenance(SEED), 'rows': rows}, options.out)}")
 
 
-def drawn(process: ExactProcess, size: int, parts: int) -> list[Poll]:
+def drawn(process: ExactProcess, size: int, parts: int) -> list[VoteStore]:
     """The votes of so many data sets."""
     model, polls = Oracle(process), []
     for part in range(parts):
         data = process.sample(size, seed=SEED * 10_000 + part).data
         with tempfile.TemporaryDirectory() as folder:
             polls.append(
-                Poll.of_folder(extract(model, data, Path(folder) / "edges", ExtractConfig(workers=1, most=0)))
+                VoteStore.of_folder(
+                    extract(model, data, Path(folder) / "edges", ExtractConfig(workers=1, max_cases=0))
+                )
             )
     return polls
 
@@ -57,8 +59,8 @@ def drawn(process: ExactProcess, size: int, parts: int) -> list[Poll]:
 def measure(process: ExactProcess, size: int, parts: int) -> dict[str, Any]:
     """Coverage and stability in data sets of one size."""
     polls = drawn(process, size, parts)
-    graphs, whole = [fuse(poll) for poll in polls], Poll.join(polls)
-    found = [intervals(poll, whole) for poll in polls]
+    graphs, whole = [fuse(store) for store in polls], VoteStore.join(polls)
+    found = [intervals(store, whole) for store in polls]
     every = pl.concat(found)
     kept = pl.concat(_kept(rows, graph.edges) for rows, graph in zip(found, graphs, strict=True))
     row = {
@@ -72,14 +74,14 @@ def measure(process: ExactProcess, size: int, parts: int) -> dict[str, Any]:
     return row
 
 
-def intervals(poll: Poll, whole: Poll) -> pl.DataFrame:
+def intervals(store: VoteStore, whole: VoteStore) -> pl.DataFrame:
     """Intervals of all edges that truly have a frequency of at least 1 %, found in this data set or not."""
     true = whole.table("total").filter(pl.col("frequency") >= 0.01).select(*KEY, true="frequency")
     tested = pl.concat(
-        votes.tested.with_columns(polarity=pl.lit(polarity)) for (_, polarity), votes in poll.votes.items()
+        votes.tested.with_columns(polarity=pl.lit(polarity)) for (_, polarity), votes in store.votes.items()
     )
     found = true.join(tested, on=["label", "polarity"]).join(
-        poll.table("total").select(*KEY, "votes"), on=KEY, how="left"
+        store.table("total").select(*KEY, "votes"), on=KEY, how="left"
     )
     low, high = jeffreys(found["votes"].fill_null(0).to_numpy(), found["support"].to_numpy())
     return found.with_columns(ci_low=pl.Series(low), ci_high=pl.Series(high))

@@ -1,4 +1,4 @@
-"""The rules of phase 2 against the number of sequences: fig:ablation_comparaison_criterions of the paper.
+"""The rules of phase 2 against the number of sequences: fig:ablation_comparaison_rules of the paper.
 
 Regime `fleet`, a model for each seed, trained on its own sequences; phase 1 by both tests on 50,000 others.
 Shards of phase 1 in random order are taken until they hold m sequences; every rule fuses the same votes.
@@ -21,9 +21,9 @@ import numpy as np
 from eventcargo import LabelGraph, evaluate
 from eventcargo.edges import EdgeFolder
 from eventcargo.errors import EventCargoWarning
-from eventcargo.evaluation import Scores, count_support
+from eventcargo.evaluation import EventScores, count_support
 from eventcargo.events import EventDataset
-from eventcargo.fusion import FuseConfig, Poll, fuse
+from eventcargo.fusion import FuseConfig, VoteStore, fuse
 from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
 from eventcargo.models.training.config import TrainConfig
@@ -90,8 +90,8 @@ def run(home: Path, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     print(f"seed {seed}: model after {time.perf_counter() - began:.0f} s", flush=True)
     config = ExtractConfig(test="both", shard=SHARD, seed=seed, workers=options.workers)
     rows: list[dict[str, Any]] = []
-    for m, poll in polls(extract(model, rest, home / "edges", config, resume=True)):
-        rows += [{"seed": seed, "m": m, **row} for row in judged(poll, made.truth, rest)]
+    for m, store in polls(extract(model, rest, home / "edges", config, resume=True)):
+        rows += [{"seed": seed, "m": m, **row} for row in judged(store, made.truth, rest)]
         print(f"seed {seed}: {m:,} sequences after {time.perf_counter() - began:.0f} s", flush=True)
     seconds = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - worked}
     return {**seconds, "rows": rows}
@@ -105,28 +105,32 @@ def trained(home: Path, data: EventDataset, seed: int, minutes: float) -> Densit
     return load_model(home)
 
 
-def polls(folder: EdgeFolder) -> Iterator[tuple[int, Poll]]:
+def polls(folder: EdgeFolder) -> Iterator[tuple[int, VoteStore]]:
     """The votes of the first shards, more and more of them; shards in an order drawn at random."""
     order = np.random.default_rng(0).permutation(folder.n_shards).tolist()
     sizes = [m for m in SIZES if m <= folder.n_shards * SHARD]
-    whole: list[Poll] = []
+    whole: list[VoteStore] = []
     for before, m in pairwise([0, *sizes]):
-        whole = [Poll.join([*whole, *(Poll.of(folder.read(n)) for n in order[before // SHARD : m // SHARD])])]
+        whole = [
+            VoteStore.join(
+                [*whole, *(VoteStore.of(folder.read(n)) for n in order[before // SHARD : m // SHARD])]
+            )
+        ]
         yield m, whole[0]
 
 
-def judged(poll: Poll, truth: LabelGraph, data: EventDataset) -> Iterator[dict[str, Any]]:
+def judged(store: VoteStore, truth: LabelGraph, data: EventDataset) -> Iterator[dict[str, Any]]:
     """Scores of every rule on the votes of both tests."""
     known = count_support(truth, data)
     for test in ("prefix", "total"):
         for name, settings in RULES.items():
-            graph = fuse(poll, FuseConfig(**settings, test=test))
+            graph = fuse(store, FuseConfig(**settings, test=test))
             scores = evaluate(graph, known)
             figures = {average: plain(scores, average) for average in ("macro", "weighted")}
             yield {"test": test, "rule": name, "edges": len(graph), **figures}
 
 
-def plain(scores: Scores, average: str) -> dict[str, float]:
+def plain(scores: EventScores, average: str) -> dict[str, float]:
     return {part: getattr(scores.average(average), part) for part in ("precision", "recall", "f1")}
 
 

@@ -22,7 +22,7 @@ TEST_SEEDS = (0, 1, 2)
 
 
 def run(method: str, fleets: list[Simulated], config: BaselineConfig) -> dict[str, object]:
-    """Mean and spread over the fleets, with and without negated literals, and seconds for one fleet."""
+    """Mean and effect_sd over the fleets, with and without negated literals, and seconds for one fleet."""
     started = time.perf_counter()
     graphs = [find_boundaries(fleet.data, method, config) for fleet in fleets]
     seconds = (time.perf_counter() - started) / len(fleets)

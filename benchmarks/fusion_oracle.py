@@ -16,9 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from eventcargo.fusion import FuseConfig, Poll, Votes, adaptive, fuse, jeffreys
+from eventcargo.fusion import FuseConfig, Votes, VoteStore, adaptive, fuse, jeffreys
 from eventcargo.fusion.counting import GRAINS
-from eventcargo.fusion.votes import CHANCES, COUNTS, SUPPORT
+from eventcargo.fusion.votes import COUNTS, EXPOSED, SUPPORT
 
 from record import provenance, save
 
@@ -33,16 +33,16 @@ RATES = [(0.0, 1.0), (0.01, 0.9), (0.02, 0.8), (0.05, 0.8), (0.1, 0.8), (0.02, 0
 """alpha and 1 - beta."""
 
 RULES = {
-    "union": FuseConfig(rule="union"),
-    "static .05": FuseConfig(rule="static", tau=0.05),
-    "static .25": FuseConfig(rule="static", tau=0.25),
-    "static .5": FuseConfig(rule="static", tau=0.5),
-    "static .8": FuseConfig(rule="static", tau=0.8),
-    "adaptive": FuseConfig(rule="adaptive"),
-    "fpr .05": FuseConfig(rule="fpr", fpr=0.05),
-    "bes": FuseConfig(rule="bes"),
-    "caig": FuseConfig(rule="caig"),
-    "confident": FuseConfig(rule="confident"),
+    "union": FuseConfig(criterion="union"),
+    "static .05": FuseConfig(criterion="static", tau=0.05),
+    "static .25": FuseConfig(criterion="static", tau=0.25),
+    "static .5": FuseConfig(criterion="static", tau=0.5),
+    "static .8": FuseConfig(criterion="static", tau=0.8),
+    "adaptive": FuseConfig(criterion="adaptive"),
+    "fpr .05": FuseConfig(criterion="fpr", fpr=0.05),
+    "bes": FuseConfig(criterion="bes"),
+    "caig": FuseConfig(criterion="caig"),
+    "confident": FuseConfig(criterion="confident"),
 }
 
 
@@ -69,9 +69,9 @@ def measure(alpha: float, sensitivity: float, seeds: int) -> list[dict[str, Any]
     """Figures of all rules at one pair of error rates, means over seeds."""
     found: dict[str, list[tuple[float, float, float, float]]] = {name: [] for name in RULES}
     for seed in range(seeds):
-        poll, support = drawn(np.random.default_rng([SEED, seed]), alpha, sensitivity)
+        store, support = drawn(np.random.default_rng([SEED, seed]), alpha, sensitivity)
         for name, config in RULES.items():
-            found[name].append(_shares(fuse(poll, config).edges))
+            found[name].append(_shares(fuse(store, config).edges))
     theory = {name: _theory(config, support, alpha, sensitivity) for name, config in RULES.items()}
     names = ("recall", "let through", "precision", "f1")
     return [
@@ -87,7 +87,7 @@ def measure(alpha: float, sensitivity: float, seeds: int) -> list[dict[str, Any]
     ]
 
 
-def drawn(rng: np.random.Generator, alpha: float, sensitivity: float) -> tuple[Poll, dict[str, int]]:
+def drawn(rng: np.random.Generator, alpha: float, sensitivity: float) -> tuple[VoteStore, dict[str, int]]:
     """The votes of one draw, and the support of every label.
 
     The label's probability before an event is its base rate, so that all of the information is strength.
@@ -110,12 +110,12 @@ def drawn(rng: np.random.Generator, alpha: float, sensitivity: float) -> tuple[P
         **dict.fromkeys(("votes", "promoting", "informed"), votes),
         **{name: np.round(mean * GRAINS).astype(np.int64) * votes for name, mean in means.items()},
     }
-    pairs = pl.DataFrame(columns, schema=COUNTS).with_columns(chances=pl.Series(tested))
+    pairs = pl.DataFrame(columns, schema=COUNTS).with_columns(exposed=pl.Series(tested))
     found = pairs.filter(pl.col("votes") > 0)
     per_label = pl.DataFrame({"label": list(support), "support": list(support.values())}, schema=SUPPORT)
-    votes_of = Votes("total", "present", found.drop("chances"), found.select(*CHANCES), per_label)
-    carriers = per_label.select("label", carriers="support", sequences=pl.lit(SEQUENCES, pl.Int64))
-    return Poll({("total", "present"): votes_of}, carriers), support
+    votes_of = Votes("total", "present", found.drop("exposed"), found.select(*EXPOSED), per_label)
+    positives = per_label.select("label", positives="support", sequences=pl.lit(SEQUENCES, pl.Int64))
+    return VoteStore({("total", "present"): votes_of}, positives), support
 
 
 def _shares(edges: pl.DataFrame) -> tuple[float, float, float, float]:

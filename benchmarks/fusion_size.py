@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eventcargo.edges import CARRIERS, CHANCES, EDGES, SUPPORT, EdgeFolder, EdgeTable
+from eventcargo.edges import EDGES, EXPOSED, POSITIVES, SUPPORT, EdgeFolder, EdgeTable
 from eventcargo.fusion import FuseConfig, fuse_run
 from eventcargo.io import write_graph
 
@@ -61,7 +61,7 @@ def write_shards(folder: Path, votes: int, shards: int) -> dict[str, int]:
         "data": "made up",
         "model": "none",
     }
-    out, rows = EdgeFolder.create(folder, plan, resume=False), {"votes": 0, "chances": 0, "shards": shards}
+    out, rows = EdgeFolder.create(folder, plan, resume=False), {"votes": 0, "exposed": 0, "shards": shards}
     for number in range(shards):
         parts = [part(rng, number, polarity, votes // shards // 2, shares, causes) for polarity in POLARITIES]
         table = EdgeTable.join(parts)
@@ -69,7 +69,7 @@ def write_shards(folder: Path, votes: int, shards: int) -> dict[str, int]:
         rows = {
             **rows,
             "votes": rows["votes"] + len(table.edges),
-            "chances": rows["chances"] + len(table.chances),
+            "exposed": rows["exposed"] + len(table.exposed),
         }
     return rows
 
@@ -93,24 +93,24 @@ def part(rng: Any, number: int, polarity: str, votes: int, shares: Any, causes: 
     made = pl.DataFrame({**names, **numbers}).unique(["sequence", "label", "event"], keep="first")
     made = made.with_columns(
         position=pl.lit(0, pl.Int32),
-        spread=pl.lit(0.0, pl.Float32),
+        effect_sd=pl.lit(0.0, pl.Float32),
         **{k: pl.lit(v) for k, v in kind.items()},
     )
-    chances = made.group_by("label", "event").agg((pl.len() + 1).cast(pl.Int64).alias("sequences"))
+    exposed = made.group_by("label", "event").agg((pl.len() + 1).cast(pl.Int64).alias("sequences"))
     tested = made.group_by("label").agg(pl.col("sequence").n_unique().alias("sequences"))
-    chances = chances.join(tested, on="label", suffix="_most").with_columns(
+    exposed = exposed.join(tested, on="label", suffix="_most").with_columns(
         pl.min_horizontal("sequences", "sequences_most")
     )
-    carriers = tested.select("label", carriers="sequences", sequences=pl.lit(SHARD))
+    positives = tested.select("label", positives="sequences", sequences=pl.lit(SHARD))
     return EdgeTable(
         made.select(pl.col(name).cast(kind) for name, kind in EDGES.items()),
         tested.with_columns(**{k: pl.lit(v) for k, v in kind.items()}).select(
             pl.col(name).cast(kind) for name, kind in SUPPORT.items()
         ),
-        chances.with_columns(**{k: pl.lit(v) for k, v in kind.items()}).select(
-            pl.col(name).cast(kind) for name, kind in CHANCES.items()
+        exposed.with_columns(**{k: pl.lit(v) for k, v in kind.items()}).select(
+            pl.col(name).cast(kind) for name, kind in EXPOSED.items()
         ),
-        carriers.select(pl.col(name).cast(kind) for name, kind in CARRIERS.items()),
+        positives.select(pl.col(name).cast(kind) for name, kind in POSITIVES.items()),
     )
 
 

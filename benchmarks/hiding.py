@@ -31,7 +31,7 @@ from eventcargo.models.loading import load_model
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import train
 from eventcargo.models.transformer.config import preset
-from eventcargo.oneshot.cases import SelectionConfig, select
+from eventcargo.oneshot.cases import CasesConfig, select_cases
 from eventcargo.oneshot.score_shard import sequence_seeds
 from eventcargo.oneshot.scores import bernoulli_kl
 from eventcargo.oneshot.total import Types, end_logits, hidden
@@ -46,7 +46,7 @@ Ints = NDArray[np.int64]
 REGIMES = ("fleet", "ordered", "timing")
 CUTS = (0.05, 0.1, 0.2, 0.5, 1.0)
 DRAWS, TOKENS = 8, 8_192
-LEAST_VOTES, LEAST_SHARE = 2, 0.1
+MIN_VOTES, LEAST_SHARE = 2, 0.1
 SEED = 100
 
 
@@ -102,7 +102,7 @@ def run(
 
 def tested(model: DensityModel, data: EventDataset, columns: Ints, n: int) -> tuple[Ints, NDArray[np.bool_]]:
     """Sequences, and which labels are tested in them: n that carry a label, n that are near to it."""
-    chosen = select(model, data, SelectionConfig(absent=1e-9, least_absent=n), sequence_seeds(data, SEED))
+    chosen = select_cases(model, data, CasesConfig(absent=1e-9, min_absent=n), sequence_seeds(data, SEED))
     wanted = np.zeros((len(data), len(columns)), bool)
     for at, column in enumerate(columns):
         for part in (chosen.present, chosen.absent):
@@ -245,7 +245,7 @@ class Judge:
             strong = getattr(part, self.kind) > cut
             np.add.at(votes, (part.labels[strong], part.ids[strong]), 1)
         support = self.wanted.sum(axis=0)[:, None]
-        kept: NDArray[np.bool_] = (votes >= LEAST_VOTES) & (votes >= LEAST_SHARE * support)
+        kept: NDArray[np.bool_] = (votes >= MIN_VOTES) & (votes >= LEAST_SHARE * support)
         return kept
 
 

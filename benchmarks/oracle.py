@@ -13,10 +13,10 @@ import numpy as np
 
 from eventcargo import LabelGraph, evaluate
 from eventcargo.models import Oracle, label_probabilities
-from eventcargo.oneshot.cases import SelectionConfig, select
+from eventcargo.oneshot.cases import CasesConfig, select_cases
 from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
-from eventcargo.oneshot.score_shard import Examiner, examine, sequence_seeds
-from eventcargo.oneshot.thresholds import PAPER_CUT, StaticCut
+from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
+from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, StaticThreshold
 from eventcargo.oneshot.total import TotalTest
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 from eventcargo.simulate.simulated import Simulated
@@ -30,13 +30,17 @@ SHORT = PrefixConfig(context=3, particles=PAPER.particles, top_k=0, top_p=1.0, d
 """The paper's particles with a context that fits sequences of 3 to 20 events."""
 
 TESTS = {
-    "total, both polarities": Examiner(TotalTest(), StaticCut(0.2)),
-    "total, label present": Examiner(TotalTest(), StaticCut(0.2), ("present",)),
-    "prefix, observed, static cut": Examiner(
-        PrefixTest(OBSERVED, StaticCut(0.2)), StaticCut(0.2), ("present",)
+    "total, both polarities": ConfiguredTest(TotalTest(), StaticThreshold(0.2)),
+    "total, label present": ConfiguredTest(TotalTest(), StaticThreshold(0.2), ("present",)),
+    "prefix, observed, static cut": ConfiguredTest(
+        PrefixTest(OBSERVED, StaticThreshold(0.2)), StaticThreshold(0.2), ("present",)
     ),
-    "prefix, observed, paper's cut": Examiner(PrefixTest(OBSERVED, PAPER_CUT), PAPER_CUT, ("present",)),
-    "prefix, particles, paper's cut": Examiner(PrefixTest(SHORT, PAPER_CUT), PAPER_CUT, ("present",)),
+    "prefix, observed, paper's cut": ConfiguredTest(
+        PrefixTest(OBSERVED, PAPER_THRESHOLD), PAPER_THRESHOLD, ("present",)
+    ),
+    "prefix, particles, paper's cut": ConfiguredTest(
+        PrefixTest(SHORT, PAPER_THRESHOLD), PAPER_THRESHOLD, ("present",)
+    ),
 }
 
 
@@ -60,11 +64,11 @@ def run(seed: int, sequences: int) -> dict[str, dict[str, float]]:
     process = ExactProcess.from_config(ExactConfig(), seed=seed)
     simulated, model = process.sample(sequences, seed=seed), Oracle(process)
     seeds = sequence_seeds(simulated.data, 0)
-    selection = select(model, simulated.data, SelectionConfig(absent=10.0), seeds)
+    cases = select_cases(model, simulated.data, CasesConfig(absent=10.0), seeds)
     shown = shown_labels(model, simulated)
     found = {}
-    for name, examiner in TESTS.items():
-        edges = examine(model, simulated.data, selection, [examiner], seeds).edges
+    for name, configured_test in TESTS.items():
+        edges = score_shard(model, simulated.data, cases, [configured_test], seeds).edges
         pairs = edges.select("label", "event").unique()
         graph = LabelGraph.from_edges(pairs, support=dict.fromkeys(model.label_names))
         truth = {label: simulated.truth.boundary(label) for label in shown}

@@ -76,11 +76,13 @@ def draw_cuts(rows: Rows) -> Figure:
         for axis, (kind, average) in zip(line, kinds, strict=True):
             for measure, colour in MEASURES.items():
                 values = [row[kind][average][measure] for row in own]
-                axis.plot([row["z_cut"] for row in own], values, "o-", color=colour, ms=3, label=measure)
+                axis.plot(
+                    [row["z_threshold"] for row in own], values, "o-", color=colour, ms=3, label=measure
+                )
             axis.axvline(PAPER_K, color="grey", linestyle=":", label=f"the paper's k = {PAPER_K}")
             axis.set_title(f"model {model}: {NAMES[kind]}, {average}", fontsize=10)
             axis.set_ylim(0, 1.02)
-            _label(axis, "k (z_cut)", "")
+            _label(axis, "k (z_threshold)", "")
     figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
     return figure
 

@@ -53,7 +53,7 @@ def cargo(setup: Setup, name: str) -> dict[str, Any]:
         if name == "paper":
             table = EdgeTable.read(found.edges)
             row["verified"] = global_scores(verify(found.graph, data), data, setup)
-            row["sequences_tested"] = int(table.carriers["sequences"].max() or 0)  # type: ignore[arg-type]
+            row["sequences_tested"] = int(table.positives["sequences"].max() or 0)  # type: ignore[arg-type]
         return row
 
 

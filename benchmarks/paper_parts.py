@@ -22,12 +22,11 @@ from eventcargo.models.loading import load_model
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import train
 from eventcargo.models.transformer.config import preset
-from eventcargo.oneshot.cases import SelectionConfig, select
+from eventcargo.oneshot.cases import CasesConfig, select_cases
 from eventcargo.oneshot.prefix import PAPER, PrefixTest
-from eventcargo.oneshot.score_shard import Examiner, examine, sequence_seeds
-from eventcargo.oneshot.scores import OneshotTest
-from eventcargo.oneshot.scores import Scores as EventScores
-from eventcargo.oneshot.thresholds import PAPER_CUT, RelativeCut
+from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
+from eventcargo.oneshot.scores import EventScores, OneshotTest
+from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, RelativeThreshold
 from eventcargo.simulate import simulate
 from eventcargo.simulate.simulated import Simulated
 from linear_term import f1_scores
@@ -42,7 +41,7 @@ SHARES = {"quarter": 0.25, "all": 1.0}
 """Amounts of training data, as shares of the sequences."""
 MODELS = {"tiny": ("tiny", False), "small": ("small", False), "explicit": ("small", True)}
 """Kinds of models: two sizes of Transformers as the paper's, and the larger with our explicit term."""
-RULE = FuseConfig(rule="adaptive", test="prefix")
+RULE = FuseConfig(criterion="adaptive", test="prefix")
 """The paper's phase 2."""
 PICTURED, SHOWN = 4, 7
 """Single sequences and event types of the picture of fusion."""
@@ -132,13 +131,13 @@ def edges_of(
     model: DensityModel,
     data: EventDataset,
     test: OneshotTest,
-    cut: RelativeCut = PAPER_CUT,
+    cut: RelativeThreshold = PAPER_THRESHOLD,
     seed: int = 0,
 ) -> EdgeTable:
     """The edges of all sequences for the labels that they carry."""
     seeds = sequence_seeds(data, seed)
-    selection = select(model, data, SelectionConfig(absent=0.0, most=0), seeds)
-    return examine(model, data, selection, [Examiner(test, cut, ("present",))], seeds)
+    cases = select_cases(model, data, CasesConfig(absent=0.0, max_cases=0), seeds)
+    return score_shard(model, data, cases, [ConfiguredTest(test, cut, ("present",))], seeds)
 
 
 def judged(table: EdgeTable, data: EventDataset, setup: Setup) -> dict[str, Any]:
@@ -154,7 +153,7 @@ def nade(setup: Setup, kind: str, amount: str) -> dict[str, Any]:
     early = dict(early_f1(model, data))
     rows = []
     for context in CONTEXTS:
-        table = edges_of(model, data, PrefixTest(replace(PAPER, context=context), PAPER_CUT))
+        table = edges_of(model, data, PrefixTest(replace(PAPER, context=context), PAPER_THRESHOLD))
         folds = [_fold_f1(table, data, setup, number) for number in range(FOLDS)]
         rows.append({"context": context, "early_f1": early[context], **judged(table, data, setup)})
         rows[-1]["oneshot_sd"] = float(np.std(folds, ddof=1))
@@ -203,7 +202,9 @@ def particles(setup: Setup, kind: str) -> list[dict[str, Any]]:
     for number in NUMBERS:
         for draw in range(RUNS):
             began = time.process_time()
-            table = edges_of(model, data, PrefixTest(replace(PAPER, particles=number), PAPER_CUT), seed=draw)
+            table = edges_of(
+                model, data, PrefixTest(replace(PAPER, particles=number), PAPER_THRESHOLD), seed=draw
+            )
             seconds = (time.process_time() - began) / len(data)
             rows.append({"model": kind, "particles": number, "draw": draw, "seconds_a_sequence": seconds})
             rows[-1] |= judged(table, data, setup)
@@ -213,10 +214,10 @@ def particles(setup: Setup, kind: str) -> list[dict[str, Any]]:
 def cuts(setup: Setup, kind: str) -> list[dict[str, Any]]:
     """Scores by the paper's k, the standard deviations of the relative cut."""
     model, data = setup.model(kind, "all"), setup.examined
-    test, rows = Remembered(PrefixTest(PAPER, PAPER_CUT)), []
-    for z_cut in Z_CUTS:
-        table = edges_of(model, data, test, RelativeCut(z_cut, PAPER_CUT.floor))
-        rows.append({"model": kind, "z_cut": z_cut, **judged(table, data, setup)})
+    test, rows = Remembered(PrefixTest(PAPER, PAPER_THRESHOLD)), []
+    for z_threshold in Z_CUTS:
+        table = edges_of(model, data, test, RelativeThreshold(z_threshold, PAPER_THRESHOLD.floor))
+        rows.append({"model": kind, "z_threshold": z_threshold, **judged(table, data, setup)})
     return rows
 
 
@@ -233,7 +234,7 @@ def picture(setup: Setup) -> dict[str, Any]:
     The label is the most common of those with three to five causes.
     """
     model, data, truth = setup.model("explicit", "all"), setup.examined, setup.fleet.truth
-    table = edges_of(model, data, PrefixTest(PAPER, PAPER_CUT))
+    table = edges_of(model, data, PrefixTest(PAPER, PAPER_THRESHOLD))
     sizes = {label: len(truth.boundary(label)) for label in truth.labels}
     support = dict(zip(data.label_names, data.support.tolist(), strict=True))
     fitting = [label for label in truth.labels if 3 <= sizes[label] <= 5] or list(truth.labels)

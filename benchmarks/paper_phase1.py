@@ -27,7 +27,7 @@ class PaperScores:
 
     strength: Tensor  # (B, L, Y)
     effect: Tensor  # (B, L, Y)
-    spread: Tensor  # (B, L, Y)
+    effect_sd: Tensor  # (B, L, Y)
     edges: Tensor  # (B, L, Y)
 
 
@@ -48,7 +48,7 @@ def paper_phase1(
     model: DensityModel,
     batch: Batch,
     contexts: Tensor,
-    z_cut: float = 2.75,
+    z_threshold: float = 2.75,
     both_heads: bool = False,
 ) -> PaperScores:
     """Strengths, effects and edges of padded sequences given redrawn contexts (B, N, context)."""
@@ -62,11 +62,11 @@ def paper_phase1(
     p, q = labels[:, :, 1:], labels[:, :, :-1]  # with the event, without it: (B, N, L - context - 1, Y)
     strength = (p * torch.log(p / q) + (1 - p) * torch.log((1 - p) / (1 - q))).mean(dim=1)
     change = p - q
-    threshold = strength.mean(dim=1) + z_cut * strength.std(dim=1)  # (B, Y)
+    threshold = strength.mean(dim=1) + z_threshold * strength.std(dim=1)  # (B, Y)
     edges = strength >= threshold[:, None]
-    spread = change.std(dim=1) if N > 1 else torch.zeros_like(strength)
+    effect_sd = change.std(dim=1) if N > 1 else torch.zeros_like(strength)
     return PaperScores(
-        *(_placed(part, context + 1) for part in (strength, change.mean(dim=1), spread, edges))
+        *(_placed(part, context + 1) for part in (strength, change.mean(dim=1), effect_sd, edges))
     )
 
 

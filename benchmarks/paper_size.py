@@ -48,7 +48,7 @@ def run(folder: str, method: str, limit: float) -> dict[str, Any]:
     process = multiprocessing.get_context("spawn").Process(target=_work, args=(there, folder, method))
     process.start()
     end, done, result = time.monotonic() + limit, 0, None
-    while result is None and here.poll(max(end - time.monotonic(), 0)):
+    while result is None and here.store(max(end - time.monotonic(), 0)):
         said = here.recv()
         done, result = (said, None) if isinstance(said, int) else (done, said)
     process.terminate()

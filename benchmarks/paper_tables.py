@@ -30,7 +30,7 @@ CRITERIA = {
     "static 0.05": "with 0.25: weighted P 0.40 above, macro P 0.20 below the higher thresholds",
     "static 0.5": "with 0.8 the lowest weighted F1",
 }
-"""The figures in the text beside fig:ablation_comparaison_criterions."""
+"""The figures in the text beside fig:ablation_comparaison_rules."""
 
 Result = Mapping[str, Any]
 
@@ -125,7 +125,7 @@ def particles(result: Result) -> Iterator[str]:
     rows = []
     for (model, number), part in grouped(result["particles"], "model", "particles"):
         figures = [
-            spread([row[kind][average]["f1"] for row in part])
+            effect_sd([row[kind][average]["f1"] for row in part])
             for kind, average in (("oneshot", "weighted"), ("oneshot", "macro"), ("boundary", "weighted"))
         ]
         time = np.mean([row["seconds_a_sequence"] for row in part])
@@ -139,7 +139,7 @@ def grouped(rows: Sequence[Mapping[str, Any]], *keys: str) -> Iterator[tuple[Any
         yield values, [row for row in rows if tuple(row[key] for key in keys) == values]
 
 
-def spread(values: Sequence[float]) -> str:
+def effect_sd(values: Sequence[float]) -> str:
     return f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else f"{values[0]:.3f}"
 
 
@@ -148,13 +148,13 @@ def cuts(result: Result) -> Iterator[str]:
     rows = [
         (
             row["model"],
-            f"{row['z_cut']:g}",
+            f"{row['z_threshold']:g}",
             three(row["oneshot"]["weighted"]),
             f"{row['oneshot']['macro']['f1']:.3f}",
             three(row["boundary"]["weighted"]),
         )
         for row in result["cuts"]
-        if row["z_cut"] in (0.5, 1, 1.5, 2, 2.5, PAPER_K, 3, 3.5, 4, 5)
+        if row["z_threshold"] in (0.5, 1, 1.5, 2, 2.5, PAPER_K, 3, 3.5, 4, 5)
     ]
     yield from markdown(head, rows)
 

@@ -25,10 +25,10 @@ from eventcargo.models.loading import load_model
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import train
 from eventcargo.models.transformer.config import preset
-from eventcargo.oneshot.cases import SelectionConfig, select
+from eventcargo.oneshot.cases import CasesConfig, select_cases
 from eventcargo.oneshot.prefix import PAPER, PrefixTest
-from eventcargo.oneshot.score_shard import Examiner, examine, sequence_seeds
-from eventcargo.oneshot.thresholds import PAPER_CUT, Cut, StaticCut
+from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
+from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, EdgeThreshold, StaticThreshold
 from eventcargo.oneshot.total import TotalTest
 from eventcargo.simulate import simulate
 from eventcargo.simulate.simulated import Simulated
@@ -37,7 +37,7 @@ from record import provenance, save
 
 REGIMES = ("fleet", "ordered", "follows")
 NUMBERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
-CUTS: dict[str, Cut] = {"paper": PAPER_CUT, "static": StaticCut(0.2)}
+CUTS: dict[str, EdgeThreshold] = {"paper": PAPER_THRESHOLD, "static": StaticThreshold(0.2)}
 SEED = 100
 
 
@@ -72,11 +72,11 @@ def trained(data: EventDataset, max_time: str, path: Path | None) -> DensityMode
 
 def run(model: DensityModel, test: EventDataset, simulated: Simulated) -> list[dict[str, Any]]:
     """One row for each cut and number of particles, and one for total conditioning."""
-    total = Examiner(TotalTest(), CUTS["static"], ("present",))
+    total = ConfiguredTest(TotalTest(), CUTS["static"], ("present",))
     rows = [{"cut": "static", "particles": None, **explained(model, test, simulated, total)[0]}]
     for name, cut in CUTS.items():
         tests = [PrefixTest(replace(PAPER, particles=number), cut) for number in NUMBERS]
-        found = [explained(model, test, simulated, Examiner(one, cut, ("present",))) for one in tests]
+        found = [explained(model, test, simulated, ConfiguredTest(one, cut, ("present",))) for one in tests]
         same = agreement([edges for _, edges in found])
         rows += [
             {"cut": name, "particles": number, **scores, "jaccard": share}
@@ -88,20 +88,24 @@ def run(model: DensityModel, test: EventDataset, simulated: Simulated) -> list[d
 
 
 def explained(
-    model: DensityModel, data: EventDataset, simulated: Simulated, examiner: Examiner
+    model: DensityModel, data: EventDataset, simulated: Simulated, configured_test: ConfiguredTest
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     """One-shot scores of a test with its time for a sequence, and its edges."""
     seeds = sequence_seeds(data, SEED)
-    selection = select(model, data, SelectionConfig(absent=0.0, most=0), seeds)
+    cases = select_cases(model, data, CasesConfig(absent=0.0, max_cases=0), seeds)
     began = time.process_time()
-    edges = examine(model, data, selection, [examiner], seeds)
+    edges = score_shard(model, data, cases, [configured_test], seeds)
     seconds = time.process_time() - began
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EventCargoWarning)
         found = evaluate_oneshot(edges.edges, data, simulated.truth).weighted
     assert found is not None
     figures = {name: round(float(getattr(found, name)), 4) for name in ("precision", "recall", "f1")}
-    return {"test": examiner.test.name, **figures, "seconds_a_sequence": seconds / len(data)}, edges.edges
+    return {
+        "test": configured_test.test.name,
+        **figures,
+        "seconds_a_sequence": seconds / len(data),
+    }, edges.edges
 
 
 def agreement(tables: Sequence[pl.DataFrame]) -> list[float]:

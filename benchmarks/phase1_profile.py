@@ -25,7 +25,7 @@ from eventcargo.batches import Batch
 from eventcargo.models.density import Densities
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
-from eventcargo.oneshot.thresholds import RelativeCut
+from eventcargo.oneshot.thresholds import RelativeThreshold
 from eventcargo.simulate import simulate
 from phase1_speed import EVENT_TYPES, LABELS, SIMULATED, untrained
 
@@ -66,7 +66,7 @@ def run(shape: str, sequences: int, particles: int) -> dict[str, Any]:
     size = {"sequences": SIMULATED, "event_types": EVENT_TYPES, "labels": LABELS, "seed": SEED}
     model, batch = untrained(EVENT_TYPES, LABELS, simulate("fleet", **size).data[:sequences], SEED, shape)
     counted = Counted(model)
-    test = PrefixTest(replace(PrefixConfig(), particles=particles, error=0.0), RelativeCut())
+    test = PrefixTest(replace(PrefixConfig(), particles=particles, error=0.0), RelativeThreshold())
     wanted, seeds = batch.labels > 0, np.arange(sequences)
     test.score(counted, batch, wanted, seeds)  # warms up
     counted.operations = 0.0

@@ -38,8 +38,8 @@ from eventcargo.models.training.trainer import Training
 from eventcargo.models.transformer.config import preset
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
-from eventcargo.oneshot.scores import Scores
-from eventcargo.oneshot.thresholds import PAPER_CUT, RelativeCut
+from eventcargo.oneshot.scores import EventScores
+from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, RelativeThreshold
 from eventcargo.simulate import simulate
 from eventcargo.vocabulary import UNK, Vocabulary
 from paper_phase1 import PaperScores, padded, paper_contexts, paper_phase1
@@ -55,7 +55,7 @@ REFERENCE = 1_024
 ADAPTIVE = replace(PrefixConfig(), nucleus=PAPER.nucleus)
 """The default, with the proposals of the paper, so that all estimate the same."""
 
-CUTS = {"default": RelativeCut(), "paper": PAPER_CUT}
+CUTS = {"default": RelativeThreshold(), "paper": PAPER_THRESHOLD}
 """Cuts whose decisions are compared; the adaptive number of particles is for the default one."""
 
 
@@ -103,7 +103,7 @@ def compare(model: Transformer, batches: Sequence[Batch], turns: int) -> dict[st
     turned = {name: Turns() for name in ("transcription", "ours_68", "ours_adaptive", "ours_observed")}
     for at, batch in enumerate(batches):
         reference = ours(model, batch, replace(PAPER, particles=REFERENCE), seed=99)
-        runs: dict[str, Callable[[int], Scores]] = {
+        runs: dict[str, Callable[[int], EventScores]] = {
             "transcription": partial(transcribed, model, batch, reference),
             "ours_68": partial(ours, model, batch, PAPER),
             "ours_adaptive": partial(ours, model, batch, ADAPTIVE),
@@ -127,7 +127,7 @@ class Turns:
         self.shared: dict[str, list[int]] = {name: [] for name in CUTS}
         self.either: dict[str, list[int]] = {name: [] for name in CUTS}
 
-    def add(self, run: Callable[[], Scores], reference: Scores, n: int) -> None:
+    def add(self, run: Callable[[], EventScores], reference: EventScores, n: int) -> None:
         began = time.process_time()
         scores = run()
         self.seconds.append((time.process_time() - began) / n)
@@ -151,13 +151,13 @@ class Turns:
         return found
 
 
-def ours(model: Transformer, batch: Batch, config: PrefixConfig, seed: int) -> Scores:
+def ours(model: Transformer, batch: Batch, config: PrefixConfig, seed: int) -> EventScores:
     """Our scores of the labels that the sequences carry."""
     seeds = seed * 1_000_000 + np.arange(len(batch.ids))
-    return PrefixTest(config, RelativeCut()).score(model, batch, batch.labels > 0, seeds)
+    return PrefixTest(config, RelativeThreshold()).score(model, batch, batch.labels > 0, seeds)
 
 
-def transcribed(model: Transformer, batch: Batch, like: Scores, seed: int) -> Scores:
+def transcribed(model: Transformer, batch: Batch, like: EventScores, seed: int) -> EventScores:
     """The transcription's strengths of the same pairs, one sequence after the other."""
     strength = np.empty(len(like))
     for at in range(len(batch.ids)):

@@ -197,7 +197,7 @@ def _turn(contender: Contender, batches: Batches, chosen: list[NDArray[np.int64]
     return tokens / seconds, flops / seconds / highest
 
 
-def spread(values: list[float], digits: int) -> dict[str, float]:
+def effect_sd(values: list[float], digits: int) -> dict[str, float]:
     """Median and range."""
     found = {"median": statistics.median(values), "lowest": min(values), "highest": max(values)}
     return {name: round(value, digits) for name, value in found.items()}
@@ -207,7 +207,7 @@ def compare(settings: list[Setting], rounds: int, pairs: list[tuple[str, str]]) 
     """All speeds, and of each pair (one, other) how many times as fast the one is."""
     speeds, shares = measure(settings, rounds)
     ratios = {
-        f"{one} / {other}": spread([a / b for a, b in zip(speeds[one], speeds[other], strict=True)], 3)
+        f"{one} / {other}": effect_sd([a / b for a, b in zip(speeds[one], speeds[other], strict=True)], 3)
         for one, other in pairs
     }
     for name, values in speeds.items():
@@ -215,8 +215,8 @@ def compare(settings: list[Setting], rounds: int, pairs: list[tuple[str, str]]) 
     for name, found in ratios.items():
         print(f"{name}: {found['median']:.2f} ({found['lowest']:.2f} to {found['highest']:.2f})", flush=True)
     return {
-        "tokens_per_second": {name: spread(values, 0) for name, values in speeds.items()},
-        "share_of_peak": {name: spread(values, 4) for name, values in shares.items()},
+        "tokens_per_second": {name: effect_sd(values, 0) for name, values in speeds.items()},
+        "share_of_peak": {name: effect_sd(values, 4) for name, values in shares.items()},
         "ratios": ratios,
     }
 

@@ -55,7 +55,7 @@ def summary(regime: str, kind: str, settings: dict[str, Any]) -> dict[str, Any]:
         "boundaries": kind,
         "settings": settings,
         **{key: sum(found[key] for found in runs) for key in ("labels", "not_trusted", "decoy_named")},
-        "least_explained": min(explained),
+        "min_explained": min(explained),
         "most_explained": max(explained),
         "seconds": sum(found["seconds"] for found in runs) / len(runs),
     }

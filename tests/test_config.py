@@ -1,6 +1,6 @@
 from dataclasses import dataclass
 
-from eventcargo.config import knob_help
+from eventcargo.config import field_help
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class Child(Parent):
 
 
 def test_a_field_without_a_string_is_left_out() -> None:
-    assert knob_help(Parent) == {"size": "how large"}
+    assert field_help(Parent) == {"size": "how large"}
 
 
 def test_a_child_replaces_the_help_of_its_parent_on_one_line() -> None:
-    assert knob_help(Child) == {"size": "how large, in metres"}
+    assert field_help(Child) == {"size": "how large, in metres"}
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Grandchild(Child):
 
 
 def test_only_a_string_right_after_a_field_is_its_help() -> None:
-    assert knob_help(Grandchild) == {"size": "how large, in metres", "second": "after the second"}
+    assert field_help(Grandchild) == {"size": "how large, in metres", "second": "after the second"}
 
 
 def test_help_is_inherited() -> None:
@@ -52,4 +52,4 @@ def test_help_is_inherited() -> None:
         depth: int = 1
         "how deep"
 
-    assert knob_help(Local) == {"size": "how large, in metres", "depth": "how deep"}
+    assert field_help(Local) == {"size": "how large, in metres", "depth": "how deep"}

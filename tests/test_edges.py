@@ -5,17 +5,17 @@ import polars as pl
 import pytest
 
 from eventcargo import ConfigError, DataError, EdgeTable
-from eventcargo.edges import CHANCES, EDGES, SUPPORT, EdgeFolder
+from eventcargo.edges import EDGES, EXPOSED, SUPPORT, EdgeFolder
 
 
 def table(sequence: str = "s1", tested: int = 3) -> EdgeTable:
     edge = {"sequence": sequence, "label": "bad", "event": "x", "position": 1, "strength": 0.5}
-    edge |= {"spread": 0.0, "effect": -0.25, "polarity": "absent", "test": "total"}
+    edge |= {"effect_sd": 0.0, "effect": -0.25, "polarity": "absent", "test": "total"}
     looked = {"test": "total", "polarity": "absent", "label": "bad", "sequences": tested}
     return EdgeTable(
         pl.DataFrame([edge], schema=EDGES),
         pl.DataFrame([looked], schema=SUPPORT),
-        pl.DataFrame([{**looked, "event": "x"}], schema=CHANCES),
+        pl.DataFrame([{**looked, "event": "x"}], schema=EXPOSED),
     )
 
 
@@ -23,17 +23,17 @@ def test_parts_add_up() -> None:
     joined = EdgeTable.join([table("s1", 3), table("s2", 4)])
     assert joined.edges["sequence"].to_list() == ["s1", "s2"]
     assert joined.support["sequences"].to_list() == [7]
-    assert joined.chances["sequences"].to_list() == [7]
+    assert joined.exposed["sequences"].to_list() == [7]
 
 
 def test_a_table_of_other_columns_is_refused() -> None:
     with pytest.raises(DataError, match="strength"):
-        EdgeTable(table().edges.drop("strength"), table().support, table().chances)
+        EdgeTable(table().edges.drop("strength"), table().support, table().exposed)
 
 
 def test_a_column_of_another_kind_is_refused() -> None:
     with pytest.raises(DataError, match="position"):
-        EdgeTable(table().edges.cast({"position": pl.Int64}), table().support, table().chances)
+        EdgeTable(table().edges.cast({"position": pl.Int64}), table().support, table().exposed)
 
 
 def test_counts_do_not_depend_on_the_order_of_parts() -> None:
@@ -44,7 +44,7 @@ def test_counts_do_not_depend_on_the_order_of_parts() -> None:
 def named(label: str) -> EdgeTable:
     """The same table for another label."""
     new = pl.lit(label).alias("label")
-    return EdgeTable(*(part.with_columns(new) for part in (table().edges, table().support, table().chances)))
+    return EdgeTable(*(part.with_columns(new) for part in (table().edges, table().support, table().exposed)))
 
 
 def test_shards_are_read_as_they_were_written(tmp_path: Path) -> None:

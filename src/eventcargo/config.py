@@ -7,11 +7,11 @@ from dataclasses import fields
 from typing import Any
 
 
-def knob_help(config: type[Any]) -> dict[str, str]:
+def field_help(config: type[Any]) -> dict[str, str]:
     """What each field of a config dataclass means, inherited ones included, in the order of the fields.
 
     >>> from eventcargo.simulate.ordered import OrderedConfig
-    >>> knob_help(OrderedConfig)["event_types"]
+    >>> field_help(OrderedConfig)["event_types"]
     'number of event types, causes included'
     """
     found: dict[str, str] = {}

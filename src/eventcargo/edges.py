@@ -1,7 +1,7 @@
 """EdgeTable: what phase 1 found in single sequences, one row for each edge, and what it looked at.
 
 Besides the edges it holds, for every label, in how many sequences it was tested, for every label and event
-type in how many of these the event type occurred (a vote can only be weighed against the chances it had), and
+type in how many of these the event type occurred (a vote can only be weighed against the exposed it had), and
 how many of all sequences carry the label. All counts add up over parts. On disk a table is a folder of
 shards; each appears whole or not at all.
 """
@@ -24,7 +24,7 @@ EDGES: dict[str, pl.DataType] = {
     "event": pl.String(),
     "position": pl.Int32(),  # of the event among those of its sequence, from 0
     "strength": pl.Float32(),  # nats
-    "spread": pl.Float32(),  # standard deviation of the effect over particles
+    "effect_sd": pl.Float32(),  # standard deviation of the effect over particles
     "effect": pl.Float32(),  # change of the label's probability
     "polarity": pl.String(),  # whether the sequence carries the label: present or absent
     "test": pl.String(),  # prefix or total
@@ -37,25 +37,25 @@ SUPPORT: dict[str, pl.DataType] = {
     "label": pl.String(),
     "sequences": pl.Int64(),  # in which the label was tested
 }
-CHANCES: dict[str, pl.DataType] = {**SUPPORT, "event": pl.String()}
-CARRIERS: dict[str, pl.DataType] = {
+EXPOSED: dict[str, pl.DataType] = {**SUPPORT, "event": pl.String()}
+POSITIVES: dict[str, pl.DataType] = {
     "label": pl.String(),
-    "carriers": pl.Int64(),  # sequences that carry the label, tested or not
+    "positives": pl.Int64(),  # sequences that carry the label, tested or not
     "sequences": pl.Int64(),  # all that there are
 }
-TABLES = {"edges": EDGES, "support": SUPPORT, "chances": CHANCES, "carriers": CARRIERS}
-"""The tables of a shard and their columns; `chances` counts the sequences in which an event type occurred."""
+TABLES = {"edges": EDGES, "support": SUPPORT, "exposed": EXPOSED, "positives": POSITIVES}
+"""The tables of a shard and their columns; `exposed` counts the sequences in which an event type occurred."""
 
 
-def _no_carriers() -> pl.DataFrame:
-    return pl.DataFrame(schema=CARRIERS)
+def _no_positives() -> pl.DataFrame:
+    return pl.DataFrame(schema=POSITIVES)
 
 
 @dataclass(frozen=True)
 class EdgeTable:
     """Edges of single sequences, with the number of sequences and occurrences that were looked at.
 
-    Without `carriers` the information of edges, for which base rates are needed, stays unknown.
+    Without `positives` the information of edges, for which base rates are needed, stays unknown.
 
     >>> table = EdgeTable.join([])
     >>> len(table.edges), table.edges.columns[:3]
@@ -64,8 +64,8 @@ class EdgeTable:
 
     edges: pl.DataFrame
     support: pl.DataFrame
-    chances: pl.DataFrame
-    carriers: pl.DataFrame = field(default_factory=_no_carriers)
+    exposed: pl.DataFrame
+    positives: pl.DataFrame = field(default_factory=_no_positives)
 
     def __post_init__(self) -> None:
         for name, schema in TABLES.items():

@@ -17,7 +17,7 @@ from eventcargo.batches import Batch
 
 Ints = NDArray[np.int64]
 
-MOST_COUNTED = 5
+MAX_COUNTED = 5
 """The second to the fifth occurrence of an event type are features."""
 
 TIME_EDGES = np.float32(2.0) ** (np.arange(-40, 121) / 4).astype(np.float32)
@@ -120,7 +120,7 @@ def presence(events: Events, window: int) -> Moments:  # noqa: ARG001
 def count(events: Events, window: int) -> Moments:  # noqa: ARG001
     """An event type occurs for the k-th time, k = 2 to 5."""
     numbers = _occurrence_numbers(events)
-    again = (numbers > 0) & (numbers < MOST_COUNTED)
+    again = (numbers > 0) & (numbers < MAX_COUNTED)
     return Moments(events.rows[again], events.positions[again], (events.ids * N_BUCKETS + numbers)[again])
 
 

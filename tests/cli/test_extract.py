@@ -65,9 +65,9 @@ def test_pairs_that_are_known_to_be_none_are_not_tested(
     (tmp_path / "model").symlink_to(trained[0] / "model")
     (tmp_path / "known.json").write_text('{"forbidden": {"L000": "*0"}}')
     run("extract", tmp_path, *trained[1], "--knowledge", tmp_path / "known.json")
-    chances = EdgeTable.read(tmp_path / "edges").chances
-    assert {name[-1] for name in chances.filter(label="L000")["event"]} == set("123456789")
-    assert {name[-1] for name in chances.filter(label="L001")["event"]} == set("0123456789")
+    exposed = EdgeTable.read(tmp_path / "edges").exposed
+    assert {name[-1] for name in exposed.filter(label="L000")["event"]} == set("123456789")
+    assert {name[-1] for name in exposed.filter(label="L001")["event"]} == set("0123456789")
 
 
 def test_bad_knowledge_is_refused_before_the_model_is_read(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_the_graph_is_written_and_told(runs: tuple[Path, Path]) -> None:
     said = run_json("fuse", runs[0])
     graph = read_graph(runs[0] / "graph.parquet")
     assert said["boundaries"] == graph.boundaries == read_graph(runs[0] / "graph.json").boundaries
-    assert (said["edges"], said["labels"], said["rule"]) == (len(graph), 6, "confident")
+    assert (said["edges"], said["labels"], said["criterion"]) == (len(graph), 6, "confident")
     assert sorted(graph.boundary("L000")) == ["E00000", "E00001"]
 
 
@@ -47,12 +47,12 @@ def test_people_get_a_table_of_boundaries(runs: tuple[Path, Path]) -> None:
 
 
 def test_another_rule_can_be_asked_for(runs: tuple[Path, Path]) -> None:
-    assert run_json("fuse", runs[0], "--rule", "static", "--tau", "1.0")["rule"] == "static"
+    assert run_json("fuse", runs[0], "--criterion", "static", "--tau", "1.0")["criterion"] == "static"
 
 
 def test_an_unknown_rule_is_refused_before_anything_is_written(runs: tuple[Path, Path]) -> None:
-    said = run("fuse", runs[0], "--rule", "vote", code=1).stderr
-    assert "rule='vote': use one of confident, adaptive" in said
+    said = run("fuse", runs[0], "--criterion", "vote", code=1).stderr
+    assert "criterion='vote': use one of confident, adaptive" in said
     assert not (runs[0] / "votes").exists()
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from eventcargo import EventDataset, EventSequence, LabelGraph, write_events, write_graph
-from eventcargo.cli.source import Source, remember
+from eventcargo.cli.source import DataSource, remember
 
 from .program import run, run_json
 
@@ -23,7 +23,7 @@ def found(tmp_path: Path) -> Path:
     home = tmp_path / "run"
     home.mkdir()
     write_graph(LabelGraph.from_boundaries({"bad": ["x"], "odd": []}), home / "graph.parquet")
-    remember(home, Source(*(str(tmp_path / "data" / f"{name}.parquet") for name in ("events", "labels"))))
+    remember(home, DataSource(*(str(tmp_path / "data" / f"{name}.parquet") for name in ("events", "labels"))))
     return home
 
 

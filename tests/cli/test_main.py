@@ -62,7 +62,7 @@ def test_an_interrupt_is_told_and_leaves_no_graph(fleet: Path, tmp_path: Path) -
         raise KeyboardInterrupt
 
     tables = (fleet / "events.parquet", "--labels", fleet / "labels.parquet")
-    with patch("eventcargo.baselines.find.edge_evidence", stop):
+    with patch("eventcargo.baselines.find.edge_statistics", stop):
         said = run("baseline", "iamb", *tables, "--out", tmp_path / "g.csv", code=130).stderr
     assert "interrupted" in said
     assert list(tmp_path.iterdir()) == []

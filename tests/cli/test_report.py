@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from eventcargo import LabelGraph, write_events, write_graph
-from eventcargo.cli.source import Source, remember
+from eventcargo.cli.source import DataSource, remember
 from eventcargo.edges import EdgeFolder
 from eventcargo.rules import Literal, Rule, write_rules
 from eventcargo.verdicts import Verdict, write_verdicts
@@ -56,7 +56,7 @@ def test_people_are_told_which_file_to_open(folder: Path, tables: tuple[str, ...
 
 
 def test_the_data_of_a_run_need_not_be_named_again(folder: Path, tables: tuple[str, ...]) -> None:
-    remember(folder, Source(tables[0], tables[2]))
+    remember(folder, DataSource(tables[0], tables[2]))
     run("report", folder)
     assert overview(folder / "report.html")["data"]["sequences"] == 3
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from eventcargo.cli.source import Source, remember
+from eventcargo.cli.source import DataSource, remember
 from eventcargo.rules import read_rules
 
 from .program import run, run_json
@@ -16,7 +16,7 @@ def folder(tmp_path: Path) -> Path:
     """A run with a graph that knows its data."""
     run("simulate", "short", tmp_path / "data", "--sequences", "600", "--labels", "2", "--seed", "100")
     (tmp_path / "data" / "truth.parquet").rename(tmp_path / "graph.parquet")
-    remember(tmp_path, Source(*tables(tmp_path)))
+    remember(tmp_path, DataSource(*tables(tmp_path)))
     return tmp_path
 
 

@@ -3,16 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from eventcargo.cli.source import Source, recall, remember, source_of
+from eventcargo.cli.source import DataSource, recall, remember, source_of
 from eventcargo.errors import DataError
 
 
 def test_a_source_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    remember(tmp_path / "run", Source("events.csv", "labels.csv", time="when", values=("km",)))
+    remember(tmp_path / "run", DataSource("events.csv", "labels.csv", time="when", values=("km",)))
     monkeypatch.chdir("/")
     found = source_of(tmp_path / "run")
-    assert found == Source(
+    assert found == DataSource(
         str(tmp_path / "events.csv"), str(tmp_path / "labels.csv"), time="when", values=("km",)
     )
 
@@ -38,12 +38,12 @@ def test_a_damaged_or_foreign_source_is_refused(tmp_path: Path, text: str, said:
 
 
 def test_data_that_are_gone_are_named(tmp_path: Path) -> None:
-    remember(tmp_path, Source(str(tmp_path / "gone.parquet")))
+    remember(tmp_path, DataSource(str(tmp_path / "gone.parquet")))
     with pytest.raises(DataError, match=r"gone\.parquet.*is gone"):
         recall(tmp_path)
 
 
 def test_the_data_are_read_with_their_own_names_of_columns(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("vin,code\na,X\na,Y\nb,X\n")
-    remember(tmp_path, Source(str(tmp_path / "log.csv"), sequence_id="vin", event="code"))
+    remember(tmp_path, DataSource(str(tmp_path / "log.csv"), sequence_id="vin", event="code"))
     assert recall(tmp_path)["a"].events == ("X", "Y")

@@ -66,8 +66,8 @@ def sound(folder: Path, times: list[float] | list[str]) -> tuple[str | Path, ...
     ]
     rows = [(name, when, "c" if event == "y" and int(name) % 4 == 0 else event) for name, when, event in rows]
     pl.DataFrame(rows, schema=["sequence_id", "time", "event"], orient="row").write_csv(folder / "e.csv")
-    carriers = [f"{i:02}" for i in range(0, 40, 2)]
-    pl.DataFrame({"sequence_id": carriers, "fault": ["bad"] * 20}).write_csv(folder / "l.csv")
+    positives = [f"{i:02}" for i in range(0, 40, 2)]
+    pl.DataFrame({"sequence_id": positives, "fault": ["bad"] * 20}).write_csv(folder / "l.csv")
     return folder / "e.csv", "--labels", folder / "l.csv", "--label", "fault"
 
 

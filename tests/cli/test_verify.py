@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from eventcargo import read_graph
-from eventcargo.cli.source import Source, remember
+from eventcargo.cli.source import DataSource, remember
 from eventcargo.models import Oracle
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
@@ -38,19 +38,19 @@ def test_edges_are_verified_on_a_table_of_events(fused: Path) -> None:
 
 
 def test_edges_are_verified_on_the_data_a_run_was_made_from(fused: Path) -> None:
-    remember(fused, Source(*tables(fused)))
+    remember(fused, DataSource(*tables(fused)))
     assert "edges: " in run("verify", fused).stdout
     assert read_graph(fused / "graph.parquet").edges["p_value"].drop_nulls().len() > 0
 
 
 def test_verifying_again_gives_the_same_graph(fused: Path) -> None:
-    remember(fused, Source(*tables(fused)))
+    remember(fused, DataSource(*tables(fused)))
     first = run_json("verify", fused)
     assert run_json("verify", fused) == first
 
 
 def test_a_higher_alpha_can_be_asked_for(fused: Path) -> None:
-    remember(fused, Source(*tables(fused)))
+    remember(fused, DataSource(*tables(fused)))
     assert "alpha" in run("verify", fused, "--alpha", "2", code=1).stderr
 
 

@@ -15,7 +15,7 @@ def test_the_paper_s_preset_has_its_models_its_test_and_its_rule() -> None:
     assert (config.transformer.linear, config.transformer.width) == (False, 600)
     assert config.extract.tests == ("prefix",)
     assert config.extract.preset == "paper"
-    assert config.fuse.rule == "adaptive"
+    assert config.fuse.criterion == "adaptive"
 
 
 def test_only_the_paper_s_preset_is_not_verified_on_the_data() -> None:
@@ -29,9 +29,9 @@ def test_the_paper_s_preset_stays_a_pure_transformer_at_another_size() -> None:
 
 
 def test_what_is_asked_for_goes_before_the_preset() -> None:
-    config = DiscoverConfig(preset="paper", test="total", rule="union")
+    config = DiscoverConfig(preset="paper", test="total", criterion="union")
     assert config.extract.tests == ("total",)
-    assert config.fuse.rule == "union"
+    assert config.fuse.criterion == "union"
 
 
 def test_training_has_a_share_of_the_time() -> None:
@@ -43,7 +43,7 @@ def test_training_has_a_share_of_the_time() -> None:
     [
         ({"preset": "best"}, "'best'"),
         ({"test": "all"}, "'all'"),
-        ({"rule": "majority"}, "majority"),
+        ({"criterion": "majority"}, "majority"),
         ({"size": "huge"}, "'huge'"),
         ({"max_time": "soon"}, "soon"),
         ({"seed": -1}, "seed=-1"),

@@ -7,7 +7,7 @@ from eventcargo.fusion import FuseConfig
 @pytest.mark.parametrize(
     ("knob", "value"),
     [
-        ("rule", "majority"),
+        ("criterion", "majority"),
         ("test", "both"),
         ("least", 1.01),
         ("least", -0.01),
@@ -29,7 +29,7 @@ def test_a_value_out_of_bounds_is_refused(knob: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("knob", "value"),
     [
-        ("rule", "caig"),
+        ("criterion", "caig"),
         ("test", "prefix"),
         ("least", 0.0),
         ("opportunity", 1.0),

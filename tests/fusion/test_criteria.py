@@ -10,6 +10,7 @@ from eventcargo.fusion import (
     adaptive,
     bes,
     caig,
+    criteria,
     exceeds,
     expected_fpr,
     fit_mixture,
@@ -287,7 +288,7 @@ def test_values_outside_of_0_to_1_are_refused(values: list[float], message: str)
 
 
 def test_a_mixture_that_does_not_settle_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beta, "MAX_STEPS", 1)
+    monkeypatch.setattr(criteria, "MAX_STEPS", 1)
     with pytest.warns(EventCargoWarning, match="after 1 steps"):
         fit_mixture([0.01, 0.02, 0.9])
 

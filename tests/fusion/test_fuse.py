@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from eventcargo import ConfigError, DataError, EdgeTable
-from eventcargo.fusion import RULES, FuseConfig, Poll, adaptive, fuse, jeffreys
+from eventcargo.fusion import CRITERIA, FuseConfig, VoteStore, adaptive, fuse, jeffreys
 from eventcargo.fusion.fuse import by_confidence, by_frequency, by_information
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge
@@ -14,7 +14,7 @@ from eventcargo.knowledge import Knowledge
 from .ballots import table, votes
 
 
-def random_votes(seed: int, carriers: bool = True) -> EdgeTable:
+def random_votes(seed: int, positives: bool = True) -> EdgeTable:
     """Labels of different support, true edges found often, others seldom."""
     rng = np.random.default_rng(seed)
     edges, tested, met = [], {}, {}
@@ -25,33 +25,33 @@ def random_votes(seed: int, carriers: bool = True) -> EdgeTable:
             found = np.flatnonzero(rng.random(support) < (0.7 if event < 2 else 0.08))
             edges += [(f"{label}-{n}", label, f"E{event}", float(rng.normal())) for n in found]
             met[label, f"E{event}"] = support
-    rates = {label: (support, 1_000) for label, support in tested.items()} if carriers else None
-    part = table(edges, tested, met, carriers=rates)
+    rates = {label: (support, 1_000) for label, support in tested.items()} if positives else None
+    part = table(edges, tested, met, positives=rates)
     strength = pl.Series("strength", rng.random(len(edges)) + 0.01, dtype=pl.Float32)
-    return EdgeTable(part.edges.with_columns(strength), part.support, part.chances, part.carriers)
+    return EdgeTable(part.edges.with_columns(strength), part.support, part.exposed, part.positives)
 
 
 def pairs(graph: LabelGraph) -> set[tuple[str, str]]:
     return set(graph.edges.select("label", "event").iter_rows())
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_union_contains_the_graph_of_every_rule(rule: str) -> None:
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_union_contains_the_graph_of_every_rule(criterion: str) -> None:
     given = random_votes(1)
-    graph = fuse(given, FuseConfig(rule=rule))
-    assert pairs(graph) <= pairs(fuse(given, FuseConfig(rule="union")))
+    graph = fuse(given, FuseConfig(criterion=criterion))
+    assert pairs(graph) <= pairs(fuse(given, FuseConfig(criterion="union")))
     assert graph.support == {"L0": 6, "L1": 20, "L2": 60, "L3": 200}
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_no_votes_give_an_empty_graph_of_all_labels(rule: str) -> None:
-    empty = table([], {"bad": 3}, {("bad", "x"): 2}, carriers={"bad": (3, 9)})
-    assert fuse(empty, FuseConfig(rule=rule)).boundaries == {"bad": []}
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_no_votes_give_an_empty_graph_of_all_labels(criterion: str) -> None:
+    empty = table([], {"bad": 3}, {("bad", "x"): 2}, positives={"bad": (3, 9)})
+    assert fuse(empty, FuseConfig(criterion=criterion)).boundaries == {"bad": []}
 
 
 def test_raising_a_static_threshold_never_adds_an_edge() -> None:
     given = random_votes(2)
-    graphs = [pairs(fuse(given, FuseConfig(rule="static", tau=tau))) for tau in (0.05, 0.25, 0.5, 0.8)]
+    graphs = [pairs(fuse(given, FuseConfig(criterion="static", tau=tau))) for tau in (0.05, 0.25, 0.5, 0.8)]
     assert all(more >= less for more, less in pairwise(graphs))
     assert len(graphs[0]) > len(graphs[3])
 
@@ -64,38 +64,38 @@ def test_true_edges_are_told_from_chance() -> None:
 
 
 def test_an_adaptive_edge_has_the_threshold_of_its_label() -> None:
-    graph = fuse(random_votes(3), FuseConfig(rule="adaptive"))
+    graph = fuse(random_votes(3), FuseConfig(criterion="adaptive"))
     least = adaptive({"L0": 6, "L1": 20, "L2": 60, "L3": 200})
     assert dict(graph.edges.select("label", "threshold").unique().iter_rows()) == least
 
 
 def test_information_rules_keep_what_is_above_their_cost() -> None:
     given = random_votes(4)
-    known = Poll.of(given).table("total", ("present",))
-    for rule, cost in (("bes", 0.0), ("caig", 0.45)):
-        graph = fuse(given, FuseConfig(rule=rule, penalty=0.45))  # type: ignore[arg-type]
+    known = VoteStore.of(given).table("total", ("present",))
+    for criterion, cost in (("bes", 0.0), ("caig", 0.45)):
+        graph = fuse(given, FuseConfig(criterion=criterion, penalty=0.45))  # type: ignore[arg-type]
         least = cost * (1_000 / known["support"] + 1).log()
         kept = known.filter(known["information"] > least)
         assert pairs(graph) == set(kept.select("label", "event").iter_rows())
-        assert 0 < len(kept) < len(known) or rule == "bes"
+        assert 0 < len(kept) < len(known) or criterion == "bes"
 
 
 def test_a_stricter_false_positive_rate_keeps_fewer_edges() -> None:
     given = random_votes(4)
-    graphs = [pairs(fuse(given, FuseConfig(rule="fpr", fpr=fpr))) for fpr in (0.5, 0.01)]
+    graphs = [pairs(fuse(given, FuseConfig(criterion="fpr", fpr=fpr))) for fpr in (0.5, 0.01)]
     assert graphs[0] > graphs[1]
 
 
 def test_stability_is_unknown_for_rules_by_information() -> None:
-    assert fuse(random_votes(4), FuseConfig(rule="bes")).edges["stability"].null_count() > 0
+    assert fuse(random_votes(4), FuseConfig(criterion="bes")).edges["stability"].null_count() > 0
 
 
 def test_information_without_base_rates_is_refused() -> None:
-    for rule in ("bes", "fpr"):
+    for criterion in ("bes", "fpr"):
         with pytest.raises(DataError, match=r"information of .* edges is not known"):
-            fuse(random_votes(4, carriers=False), FuseConfig(rule=rule))  # type: ignore[arg-type]
+            fuse(random_votes(4, positives=False), FuseConfig(criterion=criterion))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="needs the number of all sequences"):
-        fuse(random_votes(4, carriers=False), FuseConfig(rule="caig"))
+        fuse(random_votes(4, positives=False), FuseConfig(criterion="caig"))
 
 
 def test_nothing_tested_is_refused() -> None:
@@ -114,7 +114,7 @@ def mixed() -> EdgeTable:
 
 
 def test_the_paper_s_rules_count_sequences_with_the_label_only() -> None:
-    assert fuse(mixed(), FuseConfig(rule="union")).boundary("bad") == ["x"]
+    assert fuse(mixed(), FuseConfig(criterion="union")).boundary("bad") == ["x"]
     assert sorted(fuse(mixed()).boundary("bad")) == ["x", "z"]
 
 
@@ -126,21 +126,21 @@ def test_an_edge_has_a_sign_and_the_share_of_votes_that_agree() -> None:
 def test_duplicating_every_sequence_leaves_frequencies_unchanged() -> None:
     once = random_votes(5)
     again = once.edges.with_columns(sequence=pl.col("sequence") + "-again")
-    twice = EdgeTable.join([once, EdgeTable(again, once.support, once.chances, once.carriers)])
-    config = FuseConfig(rule="adaptive")
+    twice = EdgeTable.join([once, EdgeTable(again, once.support, once.exposed, once.positives)])
+    config = FuseConfig(criterion="adaptive")
     assert fuse(twice, config).edges["frequency"].to_list() == fuse(once, config).edges["frequency"].to_list()
 
 
 def test_total_votes_count_where_there_are_both_tests() -> None:
     prefix = table([("s1", "bad", "p", 0.5)] * 1, {"bad": 1}, {("bad", "p"): 1}, test="prefix")
     whole = EdgeTable.join([prefix, votes({("bad", "x"): 9}, {"bad": 10})])
-    assert fuse(whole, FuseConfig(rule="union")).boundary("bad") == ["x"]
-    assert fuse(whole, FuseConfig(rule="union", test="prefix")).boundary("bad") == ["p"]
+    assert fuse(whole, FuseConfig(criterion="union")).boundary("bad") == ["x"]
+    assert fuse(whole, FuseConfig(criterion="union", test="prefix")).boundary("bad") == ["p"]
 
 
 def test_a_forbidden_edge_never_appears() -> None:
-    for rule in ("confident", "union"):
-        graph = fuse(mixed(), FuseConfig(rule=rule), knowledge=Knowledge(forbidden={"bad": "x"}))  # type: ignore[arg-type]
+    for criterion in ("confident", "union"):
+        graph = fuse(mixed(), FuseConfig(criterion=criterion), knowledge=Knowledge(forbidden={"bad": "x"}))  # type: ignore[arg-type]
         assert "x" not in graph.boundary("bad")
 
 
@@ -160,20 +160,22 @@ def test_a_required_edge_with_too_few_votes_keeps_its_frequency() -> None:
 
 def test_a_required_edge_is_in_the_graph_of_every_rule() -> None:
     known = Knowledge(required={"L3": "E7"})
-    for rule in RULES:
-        graph = fuse(random_votes(1), FuseConfig(rule=rule, fpr=1e-9, penalty=9.0, tau=1.0), knowledge=known)
+    for criterion in CRITERIA:
+        graph = fuse(
+            random_votes(1), FuseConfig(criterion=criterion, fpr=1e-9, penalty=9.0, tau=1.0), knowledge=known
+        )
         assert "E7" in graph.boundary("L3")
 
 
 def test_hand_computed_interval_of_an_edge() -> None:
-    row = fuse(mixed(), FuseConfig(rule="static")).edges.row(0, named=True)
+    row = fuse(mixed(), FuseConfig(criterion="static")).edges.row(0, named=True)
     assert row["frequency"] == 0.9
     assert math.isclose(row["ci_low"], 0.6188, abs_tol=1e-3)
     assert math.isclose(row["ci_high"], 0.9893, abs_tol=1e-3)
 
 
 def rows(whole: EdgeTable) -> pl.DataFrame:
-    return Poll.of(whole).table("total").with_columns(required=pl.lit(False))
+    return VoteStore.of(whole).table("total").with_columns(required=pl.lit(False))
 
 
 def found() -> pl.DataFrame:

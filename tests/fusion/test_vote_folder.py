@@ -7,8 +7,8 @@ import pytest
 
 from eventcargo import ConfigError, DataError, EdgeTable
 from eventcargo.edges import EdgeFolder
-from eventcargo.fusion import FuseConfig, Poll, fuse_run, read_poll, write_poll
-from eventcargo.fusion.vote_store import join_runs, poll_of
+from eventcargo.fusion import FuseConfig, VoteStore, fuse_run, read_votes, write_votes
+from eventcargo.fusion.vote_store import join_runs, run_votes
 
 from .ballots import table
 
@@ -20,7 +20,7 @@ def part(number: int) -> EdgeTable:
     edges = [(f"s{number}-{n}", "bad", "x", 0.5) for n in range(3)]
     edges.append((f"s{number}-0", "good", f"y{number}", -0.5))
     met = {("bad", "x"): 4, ("good", f"y{number}"): 2, ("good", "x"): 1}
-    return table(edges, {"bad": 4, "good": 2}, met, carriers={"bad": (4, 20), "good": (2, 20)})
+    return table(edges, {"bad": 4, "good": 2}, met, positives={"bad": (4, 20), "good": (2, 20)})
 
 
 def extracted(run: Path, numbers: range, data: str, **plan: object) -> Path:
@@ -37,15 +37,15 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_votes_are_read_as_they_were_written(tmp_path: Path) -> None:
-    poll = Poll.of(part(1))
-    write_poll(poll, tmp_path / "votes")
-    read = read_poll(tmp_path / "votes")
-    assert read.votes["total", "present"].table.equals(poll.votes["total", "present"].table)
-    assert read.carriers.equals(poll.carriers)
+    store = VoteStore.of(part(1))
+    write_votes(store, tmp_path / "votes")
+    read = read_votes(tmp_path / "votes")
+    assert read.votes["total", "present"].table.equals(store.votes["total", "present"].table)
+    assert read.positives.equals(store.positives)
 
 
 def test_two_parts_joined_have_the_bytes_of_one_pass(tmp_path: Path) -> None:
-    poll_of(extracted(tmp_path / "all", range(6), "all"))
+    run_votes(extracted(tmp_path / "all", range(6), "all"))
     days = [extracted(tmp_path / "one", range(4), "d1"), extracted(tmp_path / "two", range(4, 6), "d2")]
     join_runs(days, tmp_path / "joined")
     assert contents(tmp_path / "joined" / "votes") == contents(tmp_path / "all" / "votes")
@@ -71,8 +71,8 @@ def test_votes_of_other_edges_are_counted_again(tmp_path: Path) -> None:
     fuse_run(run)
     shutil.rmtree(run / "edges")
     extracted(run, range(5), "d2")
-    assert poll_of(run).support("total") == {"bad": 20, "good": 10}
-    assert read_poll(run / "votes").plan["data"] == ["d2"]
+    assert run_votes(run).support("total") == {"bad": 20, "good": 10}
+    assert read_votes(run / "votes").plan["data"] == ["d2"]
 
 
 def test_the_size_of_shards_does_not_make_other_votes(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_day_is_added_to_votes(tmp_path: Path) -> None:
     join_runs(days[:2], tmp_path / "joined")
     added = join_runs([tmp_path / "joined", days[2]], tmp_path / "joined")
     assert added.plan["data"] == ["d0", "d1", "d2"]
-    assert read_poll(tmp_path / "joined" / "votes").support("total") == {"bad": 12, "good": 6}
+    assert read_votes(tmp_path / "joined" / "votes").support("total") == {"bad": 12, "good": 6}
 
 
 def test_votes_that_would_be_lost_are_not_replaced(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_joined_votes_are_not_put_beside_edges(tmp_path: Path) -> None:
 
 
 def written(tmp_path: Path) -> Path:
-    write_poll(Poll.of(part(1)), tmp_path / "votes")
+    write_votes(VoteStore.of(part(1)), tmp_path / "votes")
     return tmp_path / "votes"
 
 
@@ -131,13 +131,13 @@ def test_a_truncated_file_is_refused_by_name(tmp_path: Path) -> None:
     path = written(tmp_path) / "total-present-counts.parquet"
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(DataError, match=r"total-present-counts\.parquet is missing or damaged"):
-        read_poll(tmp_path / "votes")
+        read_votes(tmp_path / "votes")
 
 
 def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
-    (written(tmp_path) / "carriers.parquet").unlink()
-    with pytest.raises(DataError, match=r"carriers\.parquet is missing"):
-        read_poll(tmp_path / "votes")
+    (written(tmp_path) / "positives.parquet").unlink()
+    with pytest.raises(DataError, match=r"positives\.parquet is missing"):
+        read_votes(tmp_path / "votes")
 
 
 def test_a_file_of_other_votes_is_refused_by_name(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_file_of_other_votes_is_refused_by_name(tmp_path: Path) -> None:
     path = folder / "total-present-tested.parquet"
     pl.read_parquet(path).with_columns(pl.col("support") + 1).write_parquet(path)
     with pytest.raises(DataError, match=r"total-present-tested\.parquet has \[2, 8\].*says \[2, 6\]"):
-        read_poll(folder)
+        read_votes(folder)
 
 
 def test_a_file_of_other_columns_is_refused_by_name(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_file_of_other_columns_is_refused_by_name(tmp_path: Path) -> None:
     path = folder / "total-present-counts.parquet"
     pl.read_parquet(path).drop("entropy").write_parquet(path)
     with pytest.raises(DataError, match=r"total-present-counts\.parquet has other columns"):
-        read_poll(folder)
+        read_votes(folder)
 
 
 @pytest.mark.parametrize(
@@ -173,17 +173,17 @@ def test_a_foreign_plan_is_refused(tmp_path: Path, content: str, message: str) -
     folder = written(tmp_path)
     (folder / "plan.json").write_text(content)
     with pytest.raises(DataError, match=message):
-        read_poll(folder)
+        read_votes(folder)
 
 
 def test_a_folder_without_votes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"holds no votes: it has no plan\.json"):
-        read_poll(tmp_path)
+        read_votes(tmp_path)
 
 
 def test_a_damaged_shard_leaves_no_votes(tmp_path: Path) -> None:
     run = extracted(tmp_path / "run", range(2), "d1")
-    path = run / "edges" / "shard-00001" / "chances.parquet"
+    path = run / "edges" / "shard-00001" / "exposed.parquet"
     path.write_bytes(path.read_bytes()[:20])
     with pytest.raises(DataError, match="shard-00001 is damaged"):
         fuse_run(run)
@@ -201,8 +201,8 @@ def test_a_shard_of_another_release_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_write_that_fails_leaves_the_votes_as_they_were(tmp_path: Path) -> None:
     folder = written(tmp_path)
     before = contents(folder)
-    broken = Poll(Poll.of(part(2)).votes, part(2).carriers, {"model": object()})
+    broken = VoteStore(VoteStore.of(part(2)).votes, part(2).positives, {"model": object()})
     with pytest.raises(TypeError):
-        write_poll(broken, folder)
+        write_votes(broken, folder)
     assert contents(folder) == before
     assert sorted(child.name for child in tmp_path.iterdir()) == ["votes"]

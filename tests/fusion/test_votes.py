@@ -7,7 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from eventcargo import ConfigError, DataError, EdgeTable
-from eventcargo.edges import CHANCES, EDGES, SUPPORT
+from eventcargo.edges import EDGES, EXPOSED, SUPPORT
 from eventcargo.errors import EventCargoWarning
 from eventcargo.fusion import Votes
 from eventcargo.fusion.votes import Count
@@ -18,16 +18,24 @@ KIND = {"test": "total", "polarity": "present"}
 def table(*edges: tuple[str, str, int, float, float], tested: int = 4, met: int = 3) -> EdgeTable:
     """Edges (sequence, event, position, strength, effect) of the label bad; x and y met it `met` times."""
     rows = [
-        {"sequence": s, "label": "bad", "event": e, "position": p, "strength": v, "spread": 0.0, "effect": d}
+        {
+            "sequence": s,
+            "label": "bad",
+            "event": e,
+            "position": p,
+            "strength": v,
+            "effect_sd": 0.0,
+            "effect": d,
+        }
         | KIND
         for s, e, p, v, d in edges
     ]
     looked = {"label": "bad", "sequences": tested, **KIND}
-    chances = [{**looked, "event": event, "sequences": met} for event in ("x", "y")]
+    exposed = [{**looked, "event": event, "sequences": met} for event in ("x", "y")]
     return EdgeTable(
         pl.DataFrame(rows, schema=EDGES),
         pl.DataFrame([looked], schema=SUPPORT),
-        pl.DataFrame(chances, schema=CHANCES),
+        pl.DataFrame(exposed, schema=EXPOSED),
     )
 
 
@@ -51,7 +59,7 @@ def test_a_pair_has_votes_support_chances_and_means() -> None:
         "event": "x",
         "votes": 2,
         "support": 4,
-        "chances": 3,
+        "exposed": 3,
         "frequency": 0.5,
         "strength": 0.75,
         "effect": 0.375,
@@ -64,7 +72,7 @@ def test_a_pair_has_votes_support_chances_and_means() -> None:
 def test_a_pair_without_votes_keeps_its_chances() -> None:
     votes = Votes.of(table())
     assert votes.table.is_empty()
-    assert votes.chances.rows() == [("bad", "x", 3), ("bad", "y", 3)]
+    assert votes.exposed.rows() == [("bad", "x", 3), ("bad", "y", 3)]
 
 
 def test_an_edge_votes_once_a_sequence_with_its_strongest_occurrence() -> None:
@@ -79,7 +87,7 @@ def test_of_equally_strong_occurrences_the_first_votes() -> None:
 
 
 def absent(part: EdgeTable) -> EdgeTable:
-    frames = (part.edges, part.support, part.chances)
+    frames = (part.edges, part.support, part.exposed)
     return EdgeTable(*(frame.with_columns(polarity=pl.lit("absent")) for frame in frames))
 
 
@@ -87,7 +95,7 @@ def test_only_the_polarity_asked_for_votes() -> None:
     other = absent(table(("s2", "y", 0, 0.5, 0.25), tested=9, met=5))
     whole = EdgeTable.join([table(("s1", "x", 0, 0.5, 0.25)), other])
     row = first(Votes.of(whole, polarity="absent"))
-    assert (row["event"], row["votes"], row["chances"], row["support"]) == ("y", 1, 5, 9)
+    assert (row["event"], row["votes"], row["exposed"], row["support"]) == ("y", 1, 5, 9)
 
 
 def test_joined_parts_have_the_bytes_of_the_whole() -> None:
@@ -102,7 +110,7 @@ def test_joined_parts_have_the_bytes_of_the_whole() -> None:
 
 def test_the_chances_of_a_part_without_votes_count() -> None:
     joined = Votes.join([Votes.of(table(("s1", "x", 0, 0.5, 0.0))), Votes.of(table())])
-    assert (first(joined)["chances"], first(joined)["frequency"]) == (6, 0.125)
+    assert (first(joined)["exposed"], first(joined)["frequency"]) == (6, 0.125)
 
 
 def test_votes_of_different_kinds_are_not_joined() -> None:
@@ -138,12 +146,12 @@ def test_an_empty_table_is_not_warned_of() -> None:
 
 
 def test_more_votes_than_chances_are_refused() -> None:
-    with pytest.raises(DataError, match=r"more votes than chances.*'bad' <- 'x' with 2 and 1"):
+    with pytest.raises(DataError, match=r"more votes than exposed.*'bad' <- 'x' with 2 and 1"):
         Votes.of(table(("s1", "x", 0, 0.5, 0.0), ("s2", "x", 0, 0.5, 0.0), met=1))
 
 
 def test_more_chances_than_support_are_refused() -> None:
-    with pytest.raises(DataError, match=r"2 pairs have more chances than support.* with 3 and 2"):
+    with pytest.raises(DataError, match=r"2 pairs have more exposed than support.* with 3 and 2"):
         Votes.of(table(tested=2))
 
 
@@ -163,13 +171,13 @@ def test_an_edge_without_a_name_is_refused(name: str) -> None:
     part = table(("s1", "x", 0, 0.5, 0.0), ("s2", "x", 0, 0.5, 0.0))
     empty = pl.when(pl.col("sequence") == "s1").then(name).alias(name)
     with pytest.raises(DataError, match=f"1 of 2 edges have no {name}"):
-        Votes.of(EdgeTable(part.edges.with_columns(empty), part.support, part.chances))
+        Votes.of(EdgeTable(part.edges.with_columns(empty), part.support, part.exposed))
 
 
 def test_a_chance_without_a_count_is_refused() -> None:
     part = table()
-    empty = part.chances.with_columns(sequences=pl.when(pl.col("event") == "x").then("sequences"))
-    with pytest.raises(DataError, match="1 of 2 chances have no sequences"):
+    empty = part.exposed.with_columns(sequences=pl.when(pl.col("event") == "x").then("sequences"))
+    with pytest.raises(DataError, match="1 of 2 exposed have no sequences"):
         Votes.of(EdgeTable(part.edges, part.support, empty))
 
 

@@ -12,7 +12,7 @@ from eventcargo.models.training.validation import set_aside
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
 from eventcargo.simulate import simulate
 
-SHAPE = TransformerConfig(width=16, layers=1, heads=2, hidden=16, max_length=64)
+SHAPE = TransformerConfig(width=16, layers=1, heads=2, feedforward=16, max_length=64)
 
 
 @pytest.fixture(scope="module")

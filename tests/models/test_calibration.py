@@ -13,7 +13,7 @@ from eventcargo.models.calibration import (
 
 
 def draw(logits: np.ndarray, seed: int = 0) -> np.ndarray:
-    """Truths drawn by the chances of these logits."""
+    """Truths drawn by the probabilities of these logits."""
     return np.random.default_rng(seed).random(logits.shape) < 1 / (1 + np.exp(-logits))
 
 

@@ -13,7 +13,7 @@ from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 
-TINY = TransformerConfig(width=8, layers=1, heads=1, hidden=8)
+TINY = TransformerConfig(width=8, layers=1, heads=1, feedforward=8)
 
 
 def _labelled(*labels: str) -> EventDataset:

@@ -150,8 +150,8 @@ def test_certain_labels_have_finite_logits() -> None:
 
 def test_certain_labels_have_chances_of_one_and_nearly_zero() -> None:
     sure = Oracle(ExactProcess.from_config(ExactConfig(label_noise=0.0), seed=100))
-    chances = _labels(sure, _batch(_sequence(0, 1, 9)))[-1]
-    assert np.allclose(chances[:2], [1.0, 0.0], atol=1e-12)
+    probabilities = _labels(sure, _batch(_sequence(0, 1, 9)))[-1]
+    assert np.allclose(probabilities[:2], [1.0, 0.0], atol=1e-12)
 
 
 def test_first_events_are_drawn_as_often_as_the_oracle_says(

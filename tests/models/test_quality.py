@@ -75,8 +75,10 @@ def test_frequencies_are_compared_with_chances_in_bins() -> None:
 
 
 def test_a_chance_of_one_has_a_bin() -> None:
-    truth, chances = np.array([False, True]), np.array([1.0, 0.95])
-    assert calibration_error(truth, chances) == pytest.approx((1.0 + 0.95 - 1) / 2)  # the last, with .95
+    truth, probabilities = np.array([False, True]), np.array([1.0, 0.95])
+    assert calibration_error(truth, probabilities) == pytest.approx(
+        (1.0 + 0.95 - 1) / 2
+    )  # the last, with .95
 
 
 def test_means_are_over_labels_and_weighted_by_support(mixed: tuple[np.ndarray, np.ndarray]) -> None:

@@ -9,7 +9,7 @@ from eventcargo.models.transformer.model import Transformer, TransformerConfig
 from eventcargo.simulate import simulate
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 
-SHAPE = TransformerConfig(width=16, layers=1, heads=2, hidden=16, max_length=64)
+SHAPE = TransformerConfig(width=16, layers=1, heads=2, feedforward=16, max_length=64)
 
 
 @pytest.fixture(scope="session")

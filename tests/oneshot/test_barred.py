@@ -1,4 +1,4 @@
-"""Pairs of a label and an event type that knowledge bars: no scores, no chances, no work."""
+"""Pairs of a label and an event type that knowledge bars: no scores, no exposed, no work."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,16 +17,16 @@ from eventcargo.models.density import DensityModel
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
-from eventcargo.oneshot.cases import SelectionConfig, select
+from eventcargo.oneshot.cases import CasesConfig, select_cases
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
-from eventcargo.oneshot.score_shard import Examiner, examine, sequence_seeds
-from eventcargo.oneshot.scores import Scores
-from eventcargo.oneshot.thresholds import StaticCut
-from eventcargo.oneshot.total import TotalTest, Types, end_logits, explicit_labels, reach
+from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
+from eventcargo.oneshot.scores import EventScores
+from eventcargo.oneshot.thresholds import StaticThreshold
+from eventcargo.oneshot.total import TotalTest, Types, end_logits, linear_labels, reach
 from eventcargo.simulate.exact import ExactProcess
 
-CONFIG = ExtractConfig(workers=1, particles=4, context=3, z_cut=1.0, test="both", most=30)
+CONFIG = ExtractConfig(workers=1, particles=4, context=3, z_threshold=1.0, test="both", max_cases=30)
 KNOWN = Knowledge(forbidden={"L000": ["E00000", "E00002"]})
 
 
@@ -46,7 +46,7 @@ def known(chain: EventDataset) -> Transformer:
     vocabulary = Vocabulary.from_dataset(chain)
     weights = torch.tensor([[3.0], [-1.0], [-1.2], [-1.4], [-1.6], [-1.8]]).expand(6, 3).clone()
     term = LinearTerm(len(vocabulary), 4, {"presence": np.arange(4, 10)}, weights, torch.zeros(3))
-    shape = TransformerConfig(width=16, layers=1, heads=2, hidden=16, max_length=64)
+    shape = TransformerConfig(width=16, layers=1, heads=2, feedforward=16, max_length=64)
     model = Transformer(shape, vocabulary, chain.label_names, linear=term).eval()
     model.calibrate(Calibration(np.array([0.0, 1.0, 0.0]), np.ones(3), np.ones(3)))
     return model
@@ -80,12 +80,12 @@ def test_a_forbidden_pair_is_no_edge(free: EdgeTable, bound: EdgeTable, test: st
 
 @pytest.mark.parametrize("test", ["total", "prefix"])
 def test_a_forbidden_pair_has_no_chances(free: EdgeTable, bound: EdgeTable, test: str) -> None:
-    lost = pairs(free.chances, test=test) - pairs(bound.chances, test=test)
+    lost = pairs(free.exposed, test=test) - pairs(bound.exposed, test=test)
     assert lost == {("L000", "E00000"), ("L000", "E00002")}
 
 
 def test_other_labels_are_tested_as_ever(free: EdgeTable, bound: EdgeTable) -> None:
-    for name in ("edges", "support", "chances"):
+    for name in ("edges", "support", "exposed"):
         one, other = (getattr(table, name).filter(label="L001") for table in (free, bound))
         assert one.equals(other)
 
@@ -96,7 +96,7 @@ def test_a_label_is_supported_by_the_sequences_it_was_looked_for_in(
     assert free.support.equals(bound.support)
 
 
-def columns(scores: Scores) -> list[list[float]]:
+def columns(scores: EventScores) -> list[list[float]]:
     names = ("rows", "labels", "positions", "strength", "effect")
     return [getattr(scores, name).tolist() for name in names]
 
@@ -140,13 +140,19 @@ def test_event_types_that_are_barred_for_all_labels_cost_no_pass(
 
 def test_sequences_without_any_open_pair_cost_nothing(process: ExactProcess, sampled: EventDataset) -> None:
     model, seeds = Counted(process), sequence_seeds(sampled, 0)
-    selection = select(model, sampled, SelectionConfig(), seeds)
+    cases = select_cases(model, sampled, CasesConfig(), seeds)
     allowed = np.zeros((6, len(model.vocabulary)), bool)
     allowed[0, 4] = True
-    tested = (selection.present + selection.absent)[:, [0]].toarray().ravel() > 0
+    tested = (cases.present + cases.absent)[:, [0]].toarray().ravel() > 0
     holders = tested & (sampled.presence()[:, [0]].toarray().ravel() > 0)
     model.asked = 0
-    examine(model, sampled, selection, [Examiner(TotalTest(allowed), StaticCut(0.2), allowed=allowed)], seeds)
+    score_shard(
+        model,
+        sampled,
+        cases,
+        [ConfiguredTest(TotalTest(allowed), StaticThreshold(0.2), allowed=allowed)],
+        seeds,
+    )
     assert model.asked == 2 * int(holders.sum())
 
 
@@ -156,15 +162,17 @@ def test_sequences_without_events_are_not_examined(oracle: Oracle) -> None:
     )
     seeds = sequence_seeds(data, 0)
     allowed = all_but(oracle, 0, 4)
-    examiners = ExtractConfig().examiners(allowed=allowed)
-    found = examine(oracle, data, select(oracle, data, SelectionConfig(), seeds), examiners, seeds)
+    configured_tests = ExtractConfig().configured_tests(allowed=allowed)
+    found = score_shard(
+        oracle, data, select_cases(oracle, data, CasesConfig(), seeds), configured_tests, seeds
+    )
     assert len(found.edges) == 0
 
 
 def test_reach_hides_open_event_types_only(known: Transformer, chain: EventDataset) -> None:
     batch = batch_of(known, chain)
     none = np.zeros((3, len(known.vocabulary)), bool)
-    summed = explicit_labels(known)
+    summed = linear_labels(known)
     whole = end_logits(known, batch, np.flatnonzero(summed))
     assert reach(known, batch, none)[:, summed] == pytest.approx(whole, abs=1e-3)
     assert (reach(known, batch) > reach(known, batch, none) + 0.1).any()
@@ -174,8 +182,10 @@ def test_sequences_without_a_label_are_selected_by_open_event_types(
     known: Transformer, chain: EventDataset
 ) -> None:
     none = np.zeros((3, len(known.vocabulary)), bool)
-    config = SelectionConfig(absent=0.1, least_absent=5)
-    found = select(known, chain, config, sequence_seeds(chain, 0), allowed=none).absent.toarray()[:, 0] > 0
+    config = CasesConfig(absent=0.1, min_absent=5)
+    found = (
+        select_cases(known, chain, config, sequence_seeds(chain, 0), allowed=none).absent.toarray()[:, 0] > 0
+    )
     reached = reach(known, batch_of(known, chain, len(chain)), none)[:, 0]
     absent = chain.label_matrix().toarray()[:, 0] == 0
     assert reached[found].min() >= reached[absent & ~found].max()
@@ -191,11 +201,11 @@ def test_other_knowledge_is_not_resumed_with(oracle: Oracle, sampled: EventDatas
 def test_the_selection_of_a_run_follows_its_knowledge(
     known: Transformer, chain: EventDataset, tmp_path: Path
 ) -> None:
-    config = replace(CONFIG, test="total", least_absent=5, absent=0.1)
+    config = replace(CONFIG, test="total", min_absent=5, absent=0.1)
     limited = Knowledge(allowed={"L000": known.vocabulary.event_names[0]})
     extract(known, chain, tmp_path / "free", config)
     extract(known, chain, tmp_path / "bound", config, knowledge=limited)
-    one, other = (tmp_path / name / "selection.parquet" for name in ("free", "bound"))
+    one, other = (tmp_path / name / "cases.parquet" for name in ("free", "bound"))
     assert one.read_bytes() != other.read_bytes()
 
 

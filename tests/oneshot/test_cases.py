@@ -5,14 +5,14 @@ from eventcargo import EventDataset
 from eventcargo.batches import Batches
 from eventcargo.errors import ConfigError
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.cases import Selection, SelectionConfig, _Nearest, select
+from eventcargo.oneshot.cases import Cases, CasesConfig, _Nearest, select_cases
 from eventcargo.oneshot.score_shard import sequence_seeds
 from eventcargo.oneshot.total import reach
 
 
-def chosen(model: Transformer, data: EventDataset, **settings: float) -> Selection:
-    config = SelectionConfig(**settings)  # type: ignore[arg-type]
-    return select(model, data, config, sequence_seeds(data, 0))
+def chosen(model: Transformer, data: EventDataset, **settings: float) -> Cases:
+    config = CasesConfig(**settings)  # type: ignore[arg-type]
+    return select_cases(model, data, config, sequence_seeds(data, 0))
 
 
 def count(part: object) -> list[int]:
@@ -28,7 +28,7 @@ def test_explicit_labels_are_tested_wherever_they_are_carried(
 
 
 def test_costly_labels_are_tested_in_a_limited_number(fitted: Transformer, chain: EventDataset) -> None:
-    found = chosen(fitted, chain, most=10)
+    found = chosen(fitted, chain, max_cases=10)
     support = chain.support.tolist()
     assert count(found.present) == [support[0], 10, support[2]]
     assert count(found.absent)[1] == 10
@@ -36,7 +36,7 @@ def test_costly_labels_are_tested_in_a_limited_number(fitted: Transformer, chain
 
 
 def test_no_limit_means_all(fitted: Transformer, chain: EventDataset) -> None:
-    assert count(chosen(fitted, chain, most=0).present) == chain.support.tolist()
+    assert count(chosen(fitted, chain, max_cases=0).present) == chain.support.tolist()
 
 
 def test_which_of_many_are_taken_does_not_depend_on_their_order(
@@ -44,14 +44,14 @@ def test_which_of_many_are_taken_does_not_depend_on_their_order(
 ) -> None:
     order = np.random.default_rng(0).permutation(len(chain))
     mixed = chain.select(order)
-    first, second = chosen(fitted, chain, most=10), chosen(fitted, mixed, most=10)
+    first, second = chosen(fitted, chain, max_cases=10), chosen(fitted, mixed, max_cases=10)
     assert np.array_equal(first.present.toarray()[order], second.present.toarray())
 
 
 def test_as_many_without_a_label_as_carry_it(fitted: Transformer, chain: EventDataset) -> None:
     support = chain.support
     expected = np.minimum(np.maximum(2 * support, 50), len(chain) - support)
-    expected[1] = min(expected[1], SelectionConfig().most)
+    expected[1] = min(expected[1], CasesConfig().max_cases)
     assert count(chosen(fitted, chain, absent=2.0).absent) == expected.tolist()
 
 
@@ -62,12 +62,12 @@ def test_no_sequence_without_a_label_is_tested_where_none_is_asked_for(
 
 
 def test_a_label_is_never_absent_where_it_is_carried(fitted: Transformer, chain: EventDataset) -> None:
-    found = chosen(fitted, chain, absent=100.0, least_absent=10_000, most=0)
+    found = chosen(fitted, chain, absent=100.0, min_absent=10_000, max_cases=0)
     assert np.array_equal(found.absent.toarray() > 0, chain.label_matrix().toarray() == 0)
 
 
 def test_the_nearest_sequences_are_taken(fitted: Transformer, chain: EventDataset) -> None:
-    found = chosen(fitted, chain, absent=0.1, least_absent=5)
+    found = chosen(fitted, chain, absent=0.1, min_absent=5)
     batch = Batches(chain, fitted.vocabulary, fitted.max_length).take(np.arange(len(chain)))
     reached = reach(fitted, batch)
     for label in range(3):
@@ -86,17 +86,17 @@ def test_of_very_many_sequences_the_nearest_are_kept_and_of_equal_ones_the_first
 
 def test_progress_counts_sequences(fitted: Transformer, chain: EventDataset) -> None:
     told: list[tuple[int, int]] = []
-    select(
+    select_cases(
         fitted,
         chain,
-        SelectionConfig(),
+        CasesConfig(),
         sequence_seeds(chain, 0),
         lambda done, total: told.append((done, total)),
     )
     assert told[-1] == (600, 600)
 
 
-@pytest.mark.parametrize("name", ["absent", "least_absent", "most"])
+@pytest.mark.parametrize("name", ["absent", "min_absent", "max_cases"])
 def test_negative_settings_are_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name}=-1"):
-        SelectionConfig(**{name: -1})
+        CasesConfig(**{name: -1})

@@ -49,9 +49,9 @@ def _contexts(model: Oracle, batch: Batch, config: ContextConfig, seed: int = 7)
     return Contexts(model, batch, rows, seed + rows, config)
 
 
-def _propose(*chances: float, **settings: Any) -> dict[int, float]:
+def _propose(*exposed: float, **settings: Any) -> dict[int, float]:
     """Chances of event types, numbered from 0, after the cuts."""
-    logits = torch.tensor([[-1e4] * FIRST + [float(np.log(chance)) for chance in chances]])
+    logits = torch.tensor([[-1e4] * FIRST + [float(np.log(chance)) for chance in exposed]])
     found = propose(logits, ContextConfig(**settings))
     shares = np.diff(found.cumulative[0], prepend=0.0)
     return {

@@ -4,10 +4,10 @@ import pytest
 from eventcargo.batches import Batches
 from eventcargo.models import Oracle
 from eventcargo.models.counts import Counts
-from eventcargo.oneshot.cases import SelectionConfig, select
+from eventcargo.oneshot.cases import CasesConfig, select_cases
 from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
-from eventcargo.oneshot.score_shard import Examiner, examine, sequence_seeds
-from eventcargo.oneshot.thresholds import StaticCut
+from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
+from eventcargo.oneshot.thresholds import StaticThreshold
 from eventcargo.oneshot.total import TotalTest, Types, hidden
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 
@@ -20,14 +20,14 @@ def process() -> ExactProcess:
 def test_every_label_has_its_carriers_of_all_sequences(process: ExactProcess) -> None:
     data, model = process.sample(40, seed=2).data, Oracle(process)
     seeds = sequence_seeds(data, 0)
-    table = examine(
+    table = score_shard(
         model,
         data,
-        select(model, data, SelectionConfig(), seeds),
-        [Examiner(TotalTest(), StaticCut(0.2))],
+        select_cases(model, data, CasesConfig(), seeds),
+        [ConfiguredTest(TotalTest(), StaticThreshold(0.2))],
         seeds,
     )
-    told = {label: (carriers, n) for label, carriers, n in table.carriers.iter_rows()}
+    told = {label: (positives, n) for label, positives, n in table.positives.iter_rows()}
     assert told == {
         label: (count, 40) for label, count in zip(data.label_names, data.support.tolist(), strict=True)
     }

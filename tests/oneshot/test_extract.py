@@ -18,7 +18,7 @@ from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
 from eventcargo.oneshot.score_shard import BLOCK
 
-CONFIG = ExtractConfig(shard=BLOCK, workers=1, particles=4, context=3, test="both", most=30)
+CONFIG = ExtractConfig(shard=BLOCK, workers=1, particles=4, context=3, test="both", max_cases=30)
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
@@ -102,7 +102,7 @@ def test_a_run_that_was_killed_ends_with_the_same_bytes(
 
 def tables(folder: Path) -> list[Any]:
     read = EdgeTable.read(folder)
-    return [part.to_dict(as_series=False) for part in (read.edges, read.support, read.chances)]
+    return [part.to_dict(as_series=False) for part in (read.edges, read.support, read.exposed)]
 
 
 def test_the_size_of_shards_changes_nothing(
@@ -191,12 +191,12 @@ def test_the_paper_looks_at_prefixes_only(oracle: Oracle, sampled: EventDataset,
     assert EdgeTable.read(tmp_path / "edges").support["test"].unique().to_list() == ["prefix"]
 
 
-def test_a_pooled_cut_is_fitted_once_and_used(
+def test_a_pooled_threshold_is_fitted_once_and_used(
     fitted: Transformer, chain: EventDataset, tmp_path: Path
 ) -> None:
-    config = replace(CONFIG, test="prefix", cut="pooled")
+    config = replace(CONFIG, test="prefix", threshold_kind="pooled")
     extract(fitted, chain, tmp_path / "edges", config)
-    threshold = json.loads((tmp_path / "edges" / "cut.json").read_text())["threshold"]
+    threshold = json.loads((tmp_path / "edges" / "threshold.json").read_text())["threshold"]
     strengths = EdgeTable.read(tmp_path / "edges").edges["strength"]
     assert 0 < threshold < strengths.min()
     before = bytes_of(tmp_path / "edges")

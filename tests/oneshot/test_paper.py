@@ -15,8 +15,8 @@ from eventcargo.batches import Batch, Batches
 from eventcargo.models.oracle import Oracle
 from eventcargo.oneshot.contexts import Contexts
 from eventcargo.oneshot.prefix import PAPER, PrefixTest
-from eventcargo.oneshot.scores import Scores
-from eventcargo.oneshot.thresholds import PAPER_CUT
+from eventcargo.oneshot.scores import EventScores
+from eventcargo.oneshot.thresholds import PAPER_THRESHOLD
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 
 
@@ -46,7 +46,7 @@ def equally_long() -> tuple[Oracle, Batch]:
     return model, Batches(process.sample(6, seed=103).data, model.vocabulary, 22).take(np.arange(6))
 
 
-def _both(paper: ModuleType, model: Oracle, batch: Batch) -> tuple[Any, Scores]:
+def _both(paper: ModuleType, model: Oracle, batch: Batch) -> tuple[Any, EventScores]:
     """The paper's procedure and ours on the same contexts."""
     config = replace(PAPER, context=4, particles=12)
     seeds = 50 + np.arange(len(batch.ids))
@@ -58,7 +58,7 @@ def _both(paper: ModuleType, model: Oracle, batch: Batch) -> tuple[Any, Scores]:
     return paper.paper_phase1(model, events, drawn), PrefixTest(config).score(model, batch, wanted, seeds)
 
 
-@pytest.mark.parametrize("name", ["strength", "effect", "spread"])
+@pytest.mark.parametrize("name", ["strength", "effect", "effect_sd"])
 def test_scores_are_those_of_the_papers_procedure(
     paper: ModuleType, equally_long: tuple[Oracle, Batch], name: str
 ) -> None:
@@ -72,7 +72,7 @@ def test_edges_are_those_of_the_papers_procedure(
 ) -> None:
     theirs, ours = _both(paper, *equally_long)
     found = theirs.edges[ours.rows, ours.positions, ours.labels].numpy()
-    kept = PAPER_CUT.keep(ours)
+    kept = PAPER_THRESHOLD.keep(ours)
     assert kept.any()
     assert (kept == found).all()
 

@@ -17,8 +17,8 @@ from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot import prefix
 from eventcargo.oneshot.contexts import Contexts, repeat
 from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
-from eventcargo.oneshot.scores import Scores
-from eventcargo.oneshot.thresholds import RelativeCut, StaticCut
+from eventcargo.oneshot.scores import EventScores
+from eventcargo.oneshot.thresholds import RelativeThreshold, StaticThreshold
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import SPECIAL, UNK
 
@@ -65,7 +65,7 @@ def _score(
     config: PrefixConfig,
     wanted: NDArray[np.bool_] | None = None,
     **given: Any,
-) -> Scores:
+) -> EventScores:
     everything = np.ones((len(batch.ids), N_LABELS), bool)
     seeds = given.pop("seeds", 50 + np.arange(len(batch.ids)))
     return PrefixTest(config, **given).score(model, batch, everything if wanted is None else wanted, seeds)
@@ -88,8 +88,8 @@ def test_without_particles_strength_is_the_exact_divergence(
 ) -> None:
     scores = _score(oracle, batch, OBSERVED)
     for row in range(len(batch.ids)):
-        chances = process.label_posteriors(_events(batch, row))  # (positions, labels), BOS first
-        expected = _kl(chances[3:], chances[2:-1]).T.ravel()
+        exposed = process.label_posteriors(_events(batch, row))  # (positions, labels), BOS first
+        expected = _kl(exposed[3:], exposed[2:-1]).T.ravel()
         assert np.allclose(scores.strength[scores.rows == row], expected, atol=1e-6)
 
 
@@ -97,13 +97,13 @@ def test_without_particles_effect_is_the_exact_change(
     process: ExactProcess, oracle: Oracle, batch: Batch
 ) -> None:
     scores = _score(oracle, batch, OBSERVED)
-    chances = process.label_posteriors(_events(batch, 0))
-    assert np.allclose(scores.effect[scores.rows == 0], (chances[3:] - chances[2:-1]).T.ravel(), atol=1e-6)
+    exposed = process.label_posteriors(_events(batch, 0))
+    assert np.allclose(scores.effect[scores.rows == 0], (exposed[3:] - exposed[2:-1]).T.ravel(), atol=1e-6)
 
 
 def test_without_particles_there_is_no_spread_and_no_draw(oracle: Oracle, batch: Batch) -> None:
     scores = _score(oracle, batch, OBSERVED)
-    assert not scores.spread.any()
+    assert not scores.effect_sd.any()
     assert not scores.particles.any()
 
 
@@ -125,9 +125,9 @@ def test_without_context_the_first_event_is_scored(
     process: ExactProcess, oracle: Oracle, batch: Batch
 ) -> None:
     scores = _score(oracle, batch, PrefixConfig(context=0, particles=0))
-    chances = process.label_posteriors(_events(batch, 0))
+    exposed = process.label_posteriors(_events(batch, 0))
     assert scores.positions[0] == 1
-    assert scores.strength[0] == pytest.approx(_kl(chances[1, :1], chances[0, :1])[0], abs=1e-6)
+    assert scores.strength[0] == pytest.approx(_kl(exposed[1, :1], exposed[0, :1])[0], abs=1e-6)
 
 
 def test_sequences_within_the_context_are_not_scored(oracle: Oracle, batch: Batch) -> None:
@@ -136,14 +136,14 @@ def test_sequences_within_the_context_are_not_scored(oracle: Oracle, batch: Batc
 
 
 def test_sequences_too_short_for_an_edge_are_counted() -> None:
-    test = PrefixTest(PrefixConfig(context=15), RelativeCut(2.75))
+    test = PrefixTest(PrefixConfig(context=15), RelativeThreshold(2.75))
     with pytest.warns(EventCargoWarning, match="2 of 4 sequences have fewer than 25 events"):
         test.report_short(np.array([3, 24, 25, 90]))
 
 
 def test_sequences_long_enough_are_not_reported() -> None:
     with warnings.catch_warnings(record=True) as told:
-        PrefixTest(PrefixConfig(context=15), StaticCut(0.1)).report_short(np.array([16, 90]))
+        PrefixTest(PrefixConfig(context=15), StaticThreshold(0.1)).report_short(np.array([16, 90]))
     assert told == []
 
 
@@ -189,8 +189,8 @@ def test_scores_are_means_over_particles(process: ExactProcess, oracle: Oracle, 
     row = int(batch.lengths.argmax())
     scores = _score(oracle, batch, FIXED)
     of_row = scores.take(scores.rows == row)
-    chances = _particles_by_hand(process, oracle, batch, row)
-    after, before = chances[:, 3:], chances[:, 2:-1]
+    exposed = _particles_by_hand(process, oracle, batch, row)
+    after, before = exposed[:, 3:], exposed[:, 2:-1]
     assert np.allclose(of_row.strength, _kl(after, before).mean(axis=0).T.ravel(), atol=1e-6)
     assert np.allclose(of_row.effect, (after - before).mean(axis=0).T.ravel(), atol=1e-6)
 
@@ -200,9 +200,9 @@ def test_spread_is_the_deviation_of_the_effect_over_particles(
 ) -> None:
     row = int(batch.lengths.argmax())
     scores = _score(oracle, batch, replace(FIXED, tokens=50))  # particles come in parts
-    chances = _particles_by_hand(process, oracle, batch, row)
-    expected = (chances[:, 3:] - chances[:, 2:-1]).std(axis=0, ddof=1).T.ravel()
-    assert np.allclose(scores.spread[scores.rows == row], expected, atol=1e-6)
+    exposed = _particles_by_hand(process, oracle, batch, row)
+    expected = (exposed[:, 3:] - exposed[:, 2:-1]).std(axis=0, ddof=1).T.ravel()
+    assert np.allclose(scores.effect_sd[scores.rows == row], expected, atol=1e-6)
 
 
 def test_events_after_the_context_are_never_redrawn(
@@ -213,9 +213,9 @@ def test_events_after_the_context_are_never_redrawn(
     row = int(batch.lengths.argmax())
     observed = _events(batch, row)
     drawn = [int(process.first.argmax()), int(process.following[observed[0]].argmax())]
-    chances = process.label_posteriors([*drawn, *observed[2:]])
+    exposed = process.label_posteriors([*drawn, *observed[2:]])
     assert np.allclose(
-        scores.strength[scores.rows == row], _kl(chances[3:], chances[2:-1]).T.ravel(), atol=1e-6
+        scores.strength[scores.rows == row], _kl(exposed[3:], exposed[2:-1]).T.ravel(), atol=1e-6
     )
 
 
@@ -249,11 +249,11 @@ def test_a_term_that_looks_at_the_end_sees_the_end_only(transformer: Transformer
     scores = _score(transformer, batch, OBSERVED)
     labels = transformer.densities(batch, labels_at=batch.mask).labels
     assert labels is not None
-    chances = np.zeros((*batch.ids.shape, N_LABELS))
-    chances[batch.mask] = torch.sigmoid(labels.double()).detach().numpy()
+    exposed = np.zeros((*batch.ids.shape, N_LABELS))
+    exposed[batch.mask] = torch.sigmoid(labels.double()).detach().numpy()
     at = scores.rows, scores.positions, scores.labels
     before = scores.rows, scores.positions - 1, scores.labels
-    assert np.allclose(scores.strength, _kl(chances[at], chances[before]), atol=1e-6)
+    assert np.allclose(scores.strength, _kl(exposed[at], exposed[before]), atol=1e-6)
 
 
 def test_the_same_seed_gives_the_same_scores(oracle: Oracle, batch: Batch) -> None:
@@ -277,11 +277,11 @@ def test_without_error_all_particles_are_drawn_at_once() -> None:
 
 
 def test_no_more_is_drawn_once_every_pair_is_settled(oracle: Oracle, batch: Batch) -> None:
-    assert (_score(oracle, batch, ADAPTIVE, cut=StaticCut(1e3)).particles == 4).all()
+    assert (_score(oracle, batch, ADAPTIVE, threshold=StaticThreshold(1e3)).particles == 4).all()
 
 
 def test_all_is_drawn_while_a_decision_is_open(oracle: Oracle, batch: Batch) -> None:
-    scores = _score(oracle, batch, replace(ADAPTIVE, error=1e-300), cut=StaticCut(0.001))
+    scores = _score(oracle, batch, replace(ADAPTIVE, error=1e-300), threshold=StaticThreshold(0.001))
     assert set(scores.particles.tolist()) == {64}
 
 
@@ -292,7 +292,7 @@ def test_a_sequence_whose_particles_agree_is_settled_at_once(oracle: Oracle, bat
 def test_adaptive_scores_are_means_over_all_rounds(oracle: Oracle, batch: Batch) -> None:
     """Rounds drawn by hand give the same means as the test that drew them one after the other."""
     config, row = replace(ADAPTIVE, particles=16), int(batch.lengths.argmax())
-    scores = _score(oracle, batch, config, cut=RelativeCut(1.0, floor=0.0))
+    scores = _score(oracle, batch, config, threshold=RelativeThreshold(1.0, floor=0.0))
     of_row = scores.take(scores.rows == row)
     seeds = 50 + np.arange(len(batch.ids))
     contexts = Contexts(oracle, batch, np.array([row]), seeds, config)
@@ -308,13 +308,13 @@ def test_stopping_early_decides_as_many_particles_do(process: ExactProcess, orac
     """Sequences that were left early have no more wrong decisions, on average, than were allowed."""
     data = process.sample(12, seed=102).data
     batch = Batches(data, oracle.vocabulary, oracle.max_length).take(np.arange(12))
-    cut, config = StaticCut(0.02), replace(ADAPTIVE, particles=128, error=0.4)
-    early = _score(oracle, batch, config, cut=cut)
-    many = _score(oracle, batch, replace(config, particles=400, error=0.0), cut=cut)
+    limit, config = StaticThreshold(0.02), replace(ADAPTIVE, particles=128, error=0.4)
+    early = _score(oracle, batch, config, threshold=limit)
+    many = _score(oracle, batch, replace(config, particles=400, error=0.0), threshold=limit)
     left = early.particles < 128
     n_left = len(np.unique(early.rows[left]))
     assert n_left > 4
-    assert (cut.keep(early) != cut.keep(many))[left].sum() <= 0.4 * n_left
+    assert (limit.keep(early) != limit.keep(many))[left].sum() <= 0.4 * n_left
 
 
 def test_stratified_draws_vary_less(oracle: Oracle, batch: Batch) -> None:

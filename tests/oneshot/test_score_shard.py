@@ -6,18 +6,20 @@ from eventcargo import EdgeTable, EventDataset, EventSequence
 from eventcargo.batches import Batches
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.cases import SelectionConfig, select
+from eventcargo.oneshot.cases import CasesConfig, select_cases
 from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
-from eventcargo.oneshot.score_shard import BLOCK, Examiner, examine, sequence_seeds
-from eventcargo.oneshot.thresholds import StaticCut
+from eventcargo.oneshot.score_shard import BLOCK, ConfiguredTest, score_shard, sequence_seeds
+from eventcargo.oneshot.thresholds import StaticThreshold
 from eventcargo.oneshot.total import TotalTest
 
-TOTAL = [Examiner(TotalTest(), StaticCut(0.2))]
+TOTAL = [ConfiguredTest(TotalTest(), StaticThreshold(0.2))]
 
 
-def table_of(model: Oracle | Transformer, data: EventDataset, examiners: list[Examiner] = TOTAL) -> EdgeTable:
+def table_of(
+    model: Oracle | Transformer, data: EventDataset, configured_tests: list[ConfiguredTest] = TOTAL
+) -> EdgeTable:
     seeds = sequence_seeds(data, 0)
-    return examine(model, data, select(model, data, SelectionConfig(), seeds), examiners, seeds)
+    return score_shard(model, data, select_cases(model, data, CasesConfig(), seeds), configured_tests, seeds)
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +38,13 @@ def test_edges_are_found_with_and_without_the_label(table: EdgeTable) -> None:
     assert sorted(table.edges["polarity"].unique()) == ["absent", "present"]
 
 
-@pytest.mark.parametrize("name", ["strength", "effect", "spread"])
+@pytest.mark.parametrize("name", ["strength", "effect", "effect_sd"])
 def test_edges_tell_what_was_scored(oracle: Oracle, sampled: EventDataset, name: str) -> None:
-    data, cut = sampled[:30], StaticCut(0.05)
+    data, cut = sampled[:30], StaticThreshold(0.05)
     test, seeds = PrefixTest(PrefixConfig(context=2, particles=4, error=0.0), cut), sequence_seeds(data, 0)
     batch = Batches(data, oracle.vocabulary, oracle.max_length).take(np.arange(len(data)))
     scores = test.score(oracle, batch, batch.labels > 0, seeds)
-    told = table_of(oracle, data, [Examiner(test, cut, ("present",))]).edges[name].to_numpy()
+    told = table_of(oracle, data, [ConfiguredTest(test, cut, ("present",))]).edges[name].to_numpy()
     expected = getattr(scores.take(cut.keep(scores)), name)
     assert np.abs(expected).max() > 0
     assert told == pytest.approx(expected, abs=1e-5)
@@ -58,7 +60,7 @@ def test_support_counts_the_sequences_that_were_tested(table: EdgeTable, sampled
 
 
 def test_a_label_that_was_not_tested_is_not_among_the_supports(oracle: Oracle, sampled: EventDataset) -> None:
-    table = table_of(oracle, sampled[:1], [Examiner(TotalTest(), StaticCut(0.2), ("present",))])
+    table = table_of(oracle, sampled[:1], [ConfiguredTest(TotalTest(), StaticThreshold(0.2), ("present",))])
     assert table.support["label"].to_list() == sorted(next(iter(sampled)).labels)
 
 
@@ -66,42 +68,42 @@ def test_chances_count_the_tested_sequences_that_hold_the_event(
     table: EdgeTable, sampled: EventDataset
 ) -> None:
     expected = sum("L000" in s.labels and "E00000" in s.events for s in sampled)
-    found = table.chances.filter(label="L000", event="E00000", polarity="present")
+    found = table.exposed.filter(label="L000", event="E00000", polarity="present")
     assert found["sequences"].to_list() == [expected]
 
 
 def test_no_edge_has_more_votes_than_chances(table: EdgeTable) -> None:
     keys = ["label", "event", "polarity"]
     votes = table.edges.group_by(keys).len()
-    joined = votes.join(table.chances, on=keys, how="left")
+    joined = votes.join(table.exposed, on=keys, how="left")
     assert (joined["len"] <= joined["sequences"]).all()
 
 
 def test_weak_scores_are_no_edges(oracle: Oracle, sampled: EventDataset) -> None:
-    examiners = [Examiner(TotalTest(), StaticCut(100.0))]
-    assert len(table_of(oracle, sampled, examiners).edges) == 0
+    configured_tests = [ConfiguredTest(TotalTest(), StaticThreshold(100.0))]
+    assert len(table_of(oracle, sampled, configured_tests).edges) == 0
 
 
 def test_a_test_may_look_at_sequences_that_carry_the_label_only(
     oracle: Oracle, sampled: EventDataset
 ) -> None:
-    table = table_of(oracle, sampled, [Examiner(TotalTest(), StaticCut(0.2), ("present",))])
+    table = table_of(oracle, sampled, [ConfiguredTest(TotalTest(), StaticThreshold(0.2), ("present",))])
     assert table.edges["polarity"].unique().to_list() == ["present"]
     assert table.support["polarity"].unique().to_list() == ["present"]
 
 
 def test_the_parts_of_a_data_set_add_up(fitted: Transformer, chain: EventDataset) -> None:
     seeds = sequence_seeds(chain, 0)
-    selection = select(fitted, chain, SelectionConfig(), seeds)
-    whole = examine(fitted, chain, selection, TOTAL, seeds)
+    cases = select_cases(fitted, chain, CasesConfig(), seeds)
+    whole = score_shard(fitted, chain, cases, TOTAL, seeds)
     parts = [
-        examine(fitted, chain.select(rows), selection.rows(rows), TOTAL, seeds[rows])
+        score_shard(fitted, chain.select(rows), cases.rows(rows), TOTAL, seeds[rows])
         for rows in (np.arange(BLOCK), np.arange(BLOCK, len(chain)))
     ]
     joined = EdgeTable.join(parts)
     assert joined.edges.equals(whole.edges)
     assert joined.support.equals(whole.support)
-    assert joined.chances.equals(whole.chances)
+    assert joined.exposed.equals(whole.exposed)
 
 
 def test_positions_are_counted_from_the_start_of_a_cut_sequence() -> None:
@@ -153,5 +155,5 @@ def test_seeds_follow_from_id_and_seed(chain: EventDataset) -> None:
 
 def test_without_sequences_there_are_tables_without_rows(oracle: Oracle, sampled: EventDataset) -> None:
     empty = table_of(oracle, sampled[:0])
-    assert [len(part) for part in (empty.edges, empty.support, empty.chances)] == [0, 0, 0]
+    assert [len(part) for part in (empty.edges, empty.support, empty.exposed)] == [0, 0, 0]
     assert isinstance(empty.edges, pl.DataFrame)

@@ -11,8 +11,8 @@ from eventcargo.models.counts import Counts
 from eventcargo.models.density import DensityModel, walk
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.scores import Scores, bernoulli_kl
-from eventcargo.oneshot.total import TotalTest, Types, end_logits, explicit_labels, hidden, reach
+from eventcargo.oneshot.scores import EventScores, bernoulli_kl
+from eventcargo.oneshot.total import TotalTest, Types, end_logits, hidden, linear_labels, reach
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import UNK
 
@@ -25,7 +25,7 @@ def all_wanted(model: DensityModel, batch: Batch) -> np.ndarray:
     return np.ones((len(batch.ids), len(model.label_names)), bool)
 
 
-def by_pair(scores: Scores, batch: Batch) -> dict[tuple[int, int, int], tuple[float, float]]:
+def by_pair(scores: EventScores, batch: Batch) -> dict[tuple[int, int, int], tuple[float, float]]:
     ids = batch.ids[scores.rows, scores.positions]
     keys = zip(scores.rows.tolist(), scores.labels.tolist(), ids.tolist(), strict=True)
     return dict(zip(keys, zip(scores.strength.tolist(), scores.effect.tolist(), strict=True), strict=True))
@@ -77,7 +77,7 @@ def test_all_occurrences_of_a_type_are_hidden_at_once(oracle: Oracle) -> None:
 
 def test_sums_give_what_forward_passes_give(fitted: Transformer, chain: EventDataset) -> None:
     batch = batch_of(fitted, chain)
-    wanted = all_wanted(fitted, batch) & explicit_labels(fitted)
+    wanted = all_wanted(fitted, batch) & linear_labels(fitted)
     summed = by_pair(TotalTest().score(fitted, batch, wanted), batch)
     fitted.gate.fill_(1.0)  # all labels now need passes; without its head the Transformer adds nothing
     head = fitted.end_head.weight.data.clone()
@@ -116,7 +116,7 @@ def test_strength_is_the_divergence_of_the_whole_from_what_is_left(
 
 def test_labels_that_need_the_transformer_get_it(fitted: Transformer, chain: EventDataset) -> None:
     batch = batch_of(fitted, chain, 5)
-    assert explicit_labels(fitted).tolist() == [True, False, True]
+    assert linear_labels(fitted).tolist() == [True, False, True]
     scores = TotalTest().score(fitted, batch, all_wanted(fitted, batch))
     types = Types.of(batch)
     assert (scores.labels == 1).sum() == len(types.rows)  # a pass for every type, and hardly any is 0
@@ -124,7 +124,7 @@ def test_labels_that_need_the_transformer_get_it(fitted: Transformer, chain: Eve
 
 
 def test_other_models_have_no_explicit_labels(oracle: Oracle) -> None:
-    assert not explicit_labels(oracle).any()
+    assert not linear_labels(oracle).any()
 
 
 @pytest.mark.parametrize("labels", [[0], [1], [0, 2]])
@@ -189,7 +189,7 @@ def test_what_is_unknown_is_not_hidden() -> None:
 def test_reach_is_the_highest_logit_with_one_type_hidden(fitted: Transformer, chain: EventDataset) -> None:
     batch = batch_of(fitted, chain, 12)
     found = reach(fitted, batch)
-    for label in np.flatnonzero(explicit_labels(fitted)):
+    for label in np.flatnonzero(linear_labels(fitted)):
         for row in range(12):
             one = replace(
                 batch,

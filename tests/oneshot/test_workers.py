@@ -11,14 +11,14 @@ from eventcargo import EventDataset
 from eventcargo.errors import ConfigError
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.cases import Selection
+from eventcargo.oneshot.cases import Cases
 from eventcargo.oneshot.config import ExtractConfig
-from eventcargo.oneshot.workers import Task, _one_thread, crew_size
+from eventcargo.oneshot.workers import Task, _one_thread, pool_size
 
 
 def task_of(data: EventDataset, config: ExtractConfig) -> Task:
     nothing = sp.csr_array((len(data), len(data.label_names)), dtype=np.int8)
-    return Task(data, Selection(nothing, nothing), np.zeros(len(data), np.int64), 256, config)
+    return Task(data, Cases(nothing, nothing), np.zeros(len(data), np.int64), 256, config)
 
 
 def test_shards_hold_all_sequences_once(chain: EventDataset) -> None:
@@ -27,7 +27,7 @@ def test_shards_hold_all_sequences_once(chain: EventDataset) -> None:
 
 
 def test_as_many_processes_as_asked_for(fitted: Transformer, chain: EventDataset) -> None:
-    assert crew_size(fitted, task_of(chain, ExtractConfig(workers=3))) == 3
+    assert pool_size(fitted, task_of(chain, ExtractConfig(workers=3))) == 3
 
 
 @pytest.mark.parametrize(("test", "size"), [("total", 1), ("prefix", 3), ("both", 3)])
@@ -41,31 +41,31 @@ def test_sums_alone_need_one_process(
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     model = deepcopy(fitted)
     model.gate.zero_()
-    assert crew_size(model, task_of(chain, ExtractConfig(test=test))) == size
+    assert pool_size(model, task_of(chain, ExtractConfig(test=test))) == size
 
 
 def test_a_model_elsewhere_than_on_the_cpu_is_used_here(fitted: Transformer, chain: EventDataset) -> None:
     model = deepcopy(fitted).to("meta")
-    assert crew_size(model, task_of(chain, ExtractConfig(test="prefix", workers=3))) == 1
+    assert pool_size(model, task_of(chain, ExtractConfig(test="prefix", workers=3))) == 1
 
 
 def test_a_model_that_cannot_be_saved_is_used_here(oracle: Oracle, sampled: EventDataset) -> None:
-    assert crew_size(oracle, task_of(sampled, ExtractConfig(workers=4))) == 1
+    assert pool_size(oracle, task_of(sampled, ExtractConfig(workers=4))) == 1
 
 
 def test_memory_limits_the_processes(fitted: Transformer, chain: EventDataset) -> None:
-    assert crew_size(fitted, task_of(chain, ExtractConfig(workers=4, max_memory="1500M"))) == 2
+    assert pool_size(fitted, task_of(chain, ExtractConfig(workers=4, max_memory="1500M"))) == 2
 
 
 def test_a_large_model_leaves_memory_for_fewer_processes(fitted: Transformer, chain: EventDataset) -> None:
     model = deepcopy(fitted)
     model.register_buffer("ballast", torch.zeros(1).expand(50_000_000))  # 200 MB that take no memory
-    assert crew_size(model, task_of(chain, ExtractConfig(workers=4, max_memory="1500M"))) == 1
+    assert pool_size(model, task_of(chain, ExtractConfig(workers=4, max_memory="1500M"))) == 1
 
 
 def test_too_little_memory_is_refused(fitted: Transformer, chain: EventDataset) -> None:
     with pytest.raises(ConfigError, match="max_memory='100M' is too small"):
-        crew_size(fitted, task_of(chain, ExtractConfig(max_memory="100M")))
+        pool_size(fitted, task_of(chain, ExtractConfig(max_memory="100M")))
 
 
 def test_threads_are_as_before_afterwards() -> None:

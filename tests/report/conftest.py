@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from eventcargo.report import Content, write_report
+from eventcargo.report import ReportInput, write_report
 
 from .material import garage, hostile
 
 LOCAL = ("file:", "data:", "about:")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-CONTENTS: dict[str, Callable[[], Content]] = {"garage": garage, "hostile": hostile}
+CONTENTS: dict[str, Callable[[], ReportInput]] = {"garage": garage, "hostile": hostile}
 
 
 @pytest.fixture(scope="package")

@@ -7,7 +7,7 @@ import polars as pl
 
 from eventcargo import EdgeTable, EventDataset, EventSequence, LabelGraph
 from eventcargo.edges import TABLES
-from eventcargo.report import Content
+from eventcargo.report import ReportInput
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -66,7 +66,7 @@ def dataset(sequences: Sequence[tuple[str, str, str]]) -> EventDataset:
     )
 
 
-def garage() -> Content:
+def garage() -> ReportInput:
     """Three labels: one to trust with two causes, one to be cautious of, one without a cause."""
     data = dataset(
         [
@@ -83,7 +83,7 @@ def garage() -> Content:
         ("fuel", "K03", 1, 0.5, 0.4, 0.4, 0.2, 0.8, 0.1),
     ]
     columns = ["label", "event", "sign", "frequency", "strength", "effect", "ci_low", "ci_high", "threshold"]
-    return Content(
+    return ReportInput(
         graph=LabelGraph.from_edges(pl.DataFrame(rows, schema=columns, orient="row"), {"horn": 1}),
         data=data,
         edges=edge_table(
@@ -110,7 +110,7 @@ def garage() -> Content:
     )
 
 
-def hostile() -> Content:
+def hostile() -> ReportInput:
     """A content in which every text is hostile."""
     sequences = [
         EventSequence(f"{name}{at}", HOSTILE, tuple(map(float, range(len(HOSTILE)))), (name,))
@@ -124,7 +124,7 @@ def hostile() -> Content:
     ]
     rows = [(label, event, 1.0, 0.5) for label in HOSTILE for event in HOSTILE]
     graph = pl.DataFrame(rows, schema=["label", "event", "strength", "effect"], orient="row")
-    return Content(
+    return ReportInput(
         graph=LabelGraph.from_edges(graph),
         data=EventDataset.from_sequences(sequences),
         edges=edge_table(edges),

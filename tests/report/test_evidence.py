@@ -3,7 +3,7 @@ import pytest
 
 from eventcargo import EdgeTable, LabelGraph
 from eventcargo.errors import DataError
-from eventcargo.report.evidence import MOST_EVENTS, Shown, choose, show
+from eventcargo.report.evidence import MAX_EVENTS, Shown, choose, show
 
 from .material import Edge, dataset, edge_table
 
@@ -81,7 +81,7 @@ def test_a_long_sequence_is_cut_to_what_is_near_a_cause() -> None:
     events = " ".join(["X"] * 500 + ["A"] + ["X"] * 500)
     shown = one([("s1", events, "brake")], [edge("s1", "A")])
     assert len(shown.sequence) == 1001
-    assert np.array_equal(shown.positions, np.arange(500 - MOST_EVENTS // 2, 500 + MOST_EVENTS // 2))
+    assert np.array_equal(shown.positions, np.arange(500 - MAX_EVENTS // 2, 500 + MAX_EVENTS // 2))
 
 
 def test_a_sequence_that_the_data_do_not_have_is_refused() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from eventcargo import EventDataset, EventSequence, LabelGraph
 from eventcargo.errors import DataError, EventCargoWarning
-from eventcargo.report import Content, write_report
+from eventcargo.report import ReportInput, write_report
 from eventcargo.report.page import render
 from eventcargo.report.page_data import digest
 
@@ -78,7 +78,7 @@ def test_a_page_that_is_too_large_without_sequences_is_warned_of(tmp_path: Path)
 
 def test_a_name_that_no_file_can_hold_is_refused(tmp_path: Path) -> None:
     data = EventDataset.from_sequences([EventSequence("s1", ("A",), (0.0,), ())])
-    content = Content(LabelGraph.from_boundaries({"bad\ud800": []}), data)
+    content = ReportInput(LabelGraph.from_boundaries({"bad\ud800": []}), data)
     with pytest.raises(DataError, match=r"bad\\ud800"):
         write_report(tmp_path / "report.html", content)
     assert list(tmp_path.iterdir()) == []

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from eventcargo import EventDataset, EventSequence, LabelGraph
-from eventcargo.report import Content
+from eventcargo.report import ReportInput
 from eventcargo.report.page_data import LONGEST, digest
 
 from .material import dataset, edge_table, garage
@@ -28,13 +28,13 @@ def test_support_is_counted_in_the_data() -> None:
 
 
 def test_support_of_a_label_that_the_data_do_not_know_is_the_graph_s() -> None:
-    content = Content(LabelGraph.from_boundaries({"odd": []}, {"odd": 9}), dataset([("s1", "A", "")]))
+    content = ReportInput(LabelGraph.from_boundaries({"odd": []}, {"odd": 9}), dataset([("s1", "A", "")]))
     assert digest(content, most=8).overview["labels"][0]["support"] == 9
 
 
 def test_the_sign_of_an_edge_that_has_none_is_that_of_its_effect() -> None:
     edges = pl.DataFrame({"label": ["brake"] * 2, "event": ["A", "B"], "effect": [-0.1, None]})
-    content = Content(LabelGraph.from_edges(edges), dataset([("s1", "A B", "brake")]))
+    content = ReportInput(LabelGraph.from_edges(edges), dataset([("s1", "A B", "brake")]))
     assert digest(content, most=8).overview["labels"][0]["causes"] == [[0, -1], [1, 0]]
 
 
@@ -42,7 +42,7 @@ def test_numbers_that_are_unknown_are_left_out() -> None:
     edges = pl.DataFrame(
         {"label": ["brake"], "event": ["A"], "strength": [float("inf")], "effect": [0.1234567]}
     )
-    content = Content(LabelGraph.from_edges(edges), dataset([("s1", "A", "brake")]))
+    content = ReportInput(LabelGraph.from_edges(edges), dataset([("s1", "A", "brake")]))
     assert digest(content, most=8).labels[0]["edges"] == [{"event": 0, "effect": 0.1235}]
 
 
@@ -56,7 +56,7 @@ def test_effects_stand_at_the_places_of_their_events() -> None:
 def test_effects_of_a_cut_sequence_stand_at_the_places_that_are_left() -> None:
     data = dataset([("s1", " ".join(["X"] * 500 + ["A"]), "brake")])
     edges = edge_table([("s1", "brake", "A", 500, 1.0, 0.5, "present", "total")])
-    found = digest(Content(LabelGraph.from_boundaries({"brake": ["A"]}), data, edges), most=8)
+    found = digest(ReportInput(LabelGraph.from_boundaries({"brake": ["A"]}), data, edges), most=8)
     (sequence,) = found.labels[0]["sequences"]
     assert sequence["first"][sequence["at"][0]] == 500
     assert (sequence["n"], len(sequence["events"])) == (501, 200)
@@ -67,7 +67,7 @@ def test_times_are_told_since_the_first_event(scale: float, expected: list[float
     sequence = EventSequence("s1", ("A", "B"), (100 * scale, 101.5 * scale), ("brake",))
     edges = edge_table([("s1", "brake", "A", 0, 1.0, 0.5, "present", "total")])
     graph = LabelGraph.from_boundaries({"brake": ["A"]})
-    (shown,) = digest(Content(graph, EventDataset.from_sequences([sequence]), edges), 8).labels[0][
+    (shown,) = digest(ReportInput(graph, EventDataset.from_sequences([sequence]), edges), 8).labels[0][
         "sequences"
     ]
     assert shown["times"] == pytest.approx(expected)
@@ -78,7 +78,7 @@ def test_an_order_of_events_has_no_times() -> None:
     sequence = EventSequence("s1", ("A", "B"), (0.0, 1.0), ("brake",))
     edges = edge_table([("s1", "brake", "A", 0, 1.0, 0.5, "present", "total")])
     data = EventDataset.from_sequences([sequence], time_kind="order")
-    found = digest(Content(LabelGraph.from_boundaries({"brake": ["A"]}), data, edges), 8)
+    found = digest(ReportInput(LabelGraph.from_boundaries({"brake": ["A"]}), data, edges), 8)
     assert found.labels[0]["sequences"][0]["times"] is None
 
 
@@ -86,7 +86,7 @@ def test_names_of_causes_are_whole_and_others_are_cut() -> None:
     cause, other = "c" * 300, "o" * 300
     edges = edge_table([("s1", "brake", cause, 0, 1.0, 0.5, "present", "total")])
     graph = LabelGraph.from_boundaries({"brake": [cause]})
-    found = digest(Content(graph, dataset([("s1", f"{cause} {other}", "brake")]), edges), 8)
+    found = digest(ReportInput(graph, dataset([("s1", f"{cause} {other}", "brake")]), edges), 8)
     assert found.overview["names"] == [cause, "o" * (LONGEST - 1) + "…"]
 
 
@@ -101,5 +101,5 @@ def test_event_types_that_nothing_shows_are_not_in_the_page() -> None:
 
 
 def test_a_data_set_without_sequences_can_be_told() -> None:
-    content = Content(LabelGraph.from_boundaries({"brake": []}), EventDataset.from_sequences([]))
+    content = ReportInput(LabelGraph.from_boundaries({"brake": []}), EventDataset.from_sequences([]))
     assert digest(content, 8).overview["data"]["lengths"] == [0, 0, 0]

@@ -3,17 +3,17 @@ import pytest
 
 from eventcargo import EventDataset, EventSequence
 from eventcargo.events import TimeKind
-from eventcargo.rules.candidates import MOST_ARRANGED, Scene, arranged_literals
+from eventcargo.rules.candidates import MAX_ARRANGED, LearningData, arranged_literals
 from eventcargo.rules.occurrences import Occurrences
 from eventcargo.simulate import simulate
 
 
-def scene(regime: str, label: int = 0, **knobs: float) -> tuple[Scene, list[str]]:
+def learning(regime: str, label: int = 0, **knobs: float) -> tuple[LearningData, list[str]]:
     made = simulate(regime, sequences=600, labels=2, seed=100, **knobs)
     events = made.truth.boundary(made.truth.labels[label])
     carried = made.data.label_matrix().toarray()[:, label].astype(bool)
     found = Occurrences.locate(made.data, events)
-    return Scene(found, np.ones(len(carried), bool), carried), events
+    return LearningData(found, np.ones(len(carried), bool), carried), events
 
 
 @pytest.mark.parametrize(
@@ -27,14 +27,14 @@ def scene(regime: str, label: int = 0, **knobs: float) -> tuple[Scene, list[str]
     ],
 )
 def test_the_arrangement_behind_a_label_tells_most(regime: str, kind: str) -> None:
-    assert arranged_literals(*scene(regime))[0].kind == kind
+    assert arranged_literals(*learning(regime))[0].kind == kind
 
 
 def test_presence_alone_needs_no_arrangement() -> None:
-    assert arranged_literals(*scene("chain")) == []
+    assert arranged_literals(*learning("chain")) == []
 
 
-def by_gap(limit: float, time_kind: TimeKind) -> Scene:
+def by_gap(limit: float, time_kind: TimeKind) -> LearningData:
     """`b` comes up to a hundred hours after `a`; the label is carried where it is at most `limit`."""
     gaps = np.random.default_rng(0).uniform(0, 360_000, 300)
     sequences = [
@@ -45,7 +45,7 @@ def by_gap(limit: float, time_kind: TimeKind) -> Scene:
     ]
     data = EventDataset.from_sequences(sequences, time_kind)
     carried = data.label_matrix().toarray()[:, 0].astype(bool)
-    return Scene(Occurrences.locate(data, "ab"), np.ones(len(data), bool), carried, unit="km")
+    return LearningData(Occurrences.locate(data, "ab"), np.ones(len(data), bool), carried, unit="km")
 
 
 def test_times_of_dates_are_told_in_round_units() -> None:
@@ -64,11 +64,11 @@ def test_no_time_is_asked_for_where_there_is_only_an_order() -> None:
 
 
 def test_sequences_to_judge_on_are_not_looked_at() -> None:
-    whole, events = scene("ordered")
+    whole, events = learning("ordered")
     half = np.arange(len(whole.carried)) < 300
-    changed = Scene(whole.found, half, whole.carried ^ ~half)
+    changed = LearningData(whole.found, half, whole.carried ^ ~half)
     assert arranged_literals(changed, events) == arranged_literals(
-        Scene(whole.found, half, whole.carried), events
+        LearningData(whole.found, half, whole.carried), events
     )
 
 
@@ -77,6 +77,6 @@ def test_only_so_many_literals_on_arrangement_are_kept() -> None:
     carried = made.data.label_matrix().toarray()[:, 0].astype(bool)
     events = list(made.data.event_names)
     kept = arranged_literals(
-        Scene(Occurrences.locate(made.data, events), np.ones(len(carried), bool), carried), events
+        LearningData(Occurrences.locate(made.data, events), np.ones(len(carried), bool), carried), events
     )
-    assert len(kept) <= MOST_ARRANGED
+    assert len(kept) <= MAX_ARRANGED

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from eventcargo.rules import Literal
-from eventcargo.rules.patterns import Patterns, gain
+from eventcargo.rules.patterns import LiteralPatterns, gain
 
 
 @pytest.mark.parametrize("width", [2, 64, 70])
@@ -11,7 +11,7 @@ def test_sequences_with_the_same_literals_are_one_pattern(width: int) -> None:
     held[0], held[-1] = [True, True, True, False, True], [True, False, True, False, True]
     carried = np.array([True, False, True, True, False])
     literals = tuple(Literal("present", (f"e{number}",)) for number in range(width))
-    found = Patterns.collapse(literals, held, carried, elsewhere=(5, 7))
+    found = LiteralPatterns.collapse(literals, held, carried, elsewhere=(5, 7))
     assert found.held.shape == (width, 4)  # one of them for what is elsewhere
     shown = dict(
         zip(

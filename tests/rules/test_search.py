@@ -8,20 +8,22 @@ import pytest
 from numpy.typing import NDArray
 
 from eventcargo.rules import Literal
-from eventcargo.rules.description_length import Dnf, Worth
-from eventcargo.rules.patterns import Patterns
+from eventcargo.rules.description_length import DescriptionLength, Dnf
+from eventcargo.rules.patterns import LiteralPatterns
 from eventcargo.rules.search import Search
 
 Cells = NDArray[np.bool_]
 
 
-def table(events: int, carries: Callable[..., Cells], noise: float = 0.0, each: int = 40) -> Worth:
+def table(
+    events: int, carries: Callable[..., Cells], noise: float = 0.0, each: int = 40
+) -> DescriptionLength:
     """All patterns of some event types, `each` times; a label by `carries`, flipped with chance `noise`."""
     cells = np.array(list(itertools.product([False, True], repeat=events))).T
     held = np.repeat(cells, each, axis=1)
     carried = carries(*held) ^ (np.random.default_rng(0).random(held.shape[1]) < noise)
     literals = tuple(Literal("present", (name,)) for name in "ABCDEFGH"[:events])
-    return Worth(Patterns.collapse(literals, held, carried), 1.0)
+    return DescriptionLength(LiteralPatterns.collapse(literals, held, carried), 1.0)
 
 
 def dnf(*parts: tuple[int, ...]) -> Dnf:
@@ -65,7 +67,7 @@ def test_no_short_rule_is_worth_more(seed: int) -> None:
     literals = tuple(Literal("present", (name,)) for name in "ABC")
     cells = np.array(list(itertools.product([0, 1], repeat=3)), np.float32).T
     carrying, lacking = rng.integers(4, 60, (2, 8)).astype(np.float32)
-    worth = Worth(Patterns(literals, cells, carrying, lacking), 1.0)
+    worth = DescriptionLength(LiteralPatterns(literals, cells, carrying, lacking), 1.0)
     found = Search(worth, 6, 8)._found()
     assert max(map(worth.of, found)) >= max(map(worth.of, every_rule(6))) - 1e-6
 
@@ -80,7 +82,7 @@ def test_what_one_sequence_speaks_for_is_left_out() -> None:
     held = np.array([[0, 1, 1], [0, 0, 1]], np.float32)
     literals = (Literal("present", ("A",)), Literal("present", ("B",)))
     counts = np.array([0, 12, 0], np.float32), np.array([4000, 0, 1], np.float32)
-    assert Search(Worth(Patterns(literals, held, *counts), 0.01), 6, 8).best() == dnf((0,))
+    assert Search(DescriptionLength(LiteralPatterns(literals, held, *counts), 0.01), 6, 8).best() == dnf((0,))
 
 
 def test_a_conjunction_rests_on_three_sequences_of_its_own() -> None:
@@ -88,7 +90,9 @@ def test_a_conjunction_rests_on_three_sequences_of_its_own() -> None:
     literals = (Literal("present", ("A",)), Literal("present", ("B",)))
     for own, expected in ((2, dnf((0,))), (3, dnf((0,), (1,)))):
         counts = np.array([0, 12, 10, own], np.float32), np.array([4000, 0, 0, 0], np.float32)
-        assert Search(Worth(Patterns(literals, held, *counts), 0.01), 6, 8).best() == expected
+        assert (
+            Search(DescriptionLength(LiteralPatterns(literals, held, *counts), 0.01), 6, 8).best() == expected
+        )
 
 
 def test_what_is_covered_is_not_covered_again() -> None:
@@ -101,6 +105,6 @@ def test_what_brings_little_is_left_out() -> None:
     held = np.array([[0, 1, 1], [0, 0, 1]], np.float32)
     literals = (Literal("present", ("A",)), Literal("present", ("B",)))
     counts = np.array([0, 400, 0], np.float32), np.array([4000, 60, 4], np.float32)
-    worth = Worth(Patterns(literals, held, *counts), 0.01)
+    worth = DescriptionLength(LiteralPatterns(literals, held, *counts), 0.01)
     assert worth.of(dnf((0, 3))) > worth.of(dnf((0,)))
     assert Search(worth, 6, 8).best() == dnf((0,))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eventcargo.simulate.automata import Automaton, at_least, before, boolean, right_after
-from eventcargo.simulate.rules import Conjunction, Rule
+from eventcargo.simulate.rules import Conjunction, TrueRule
 
 NAMES = ["A", "B", "C", "D"]
 ALL = [list(ids) for length in range(6) for ids in product(range(4), repeat=length)]
@@ -15,7 +15,7 @@ def accepted(automaton: Automaton) -> list[bool]:
 
 
 def test_a_boolean_rule_is_decided_by_presence() -> None:
-    rule = Rule((Conjunction((0, 1), (2,)), Conjunction((3,))))
+    rule = TrueRule((Conjunction((0, 1), (2,)), Conjunction((3,))))
     assert accepted(boolean(rule, NAMES)) == [
         ({0, 1} <= set(ids) and 2 not in ids) or 3 in ids for ids in ALL
     ]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.simulate.automata import at_least, before, boolean, right_after
 from eventcargo.simulate.exact import ExactConfig, ExactProcess, simulate_exact
-from eventcargo.simulate.rules import Conjunction, Rule
+from eventcargo.simulate.rules import Conjunction, TrueRule
 
 NAMES = ["A", "B", "C"]
 
@@ -18,8 +18,8 @@ def tiny() -> ExactProcess:
     config = ExactConfig(event_types=10, length_min=2, length_max=5, end=0.3, label_noise=0.1)
     rng = np.random.default_rng(5)
     rules = (
-        boolean(Rule((Conjunction((0, 1), (2,)),)), NAMES),
-        boolean(Rule((Conjunction((0,)), Conjunction((1, 2)))), NAMES),
+        boolean(TrueRule((Conjunction((0, 1), (2,)),)), NAMES),
+        boolean(TrueRule((Conjunction((0,)), Conjunction((1, 2)))), NAMES),
         before(0, 1, NAMES),
         right_after(1, 2, NAMES),
         at_least(2, 2, NAMES),

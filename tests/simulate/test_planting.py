@@ -1,17 +1,17 @@
 import numpy as np
 import pytest
 
-from eventcargo.simulate.planting import LEAST_MISSES, Occurrences, attach, plant, planted_events, stray
-from eventcargo.simulate.rules import Conjunction, Presence, Rule
+from eventcargo.simulate.planting import MIN_MISSES, Planted, attach, plant, planted_events, stray
+from eventcargo.simulate.rules import Conjunction, Presence, TrueRule
 
-RULE = Rule((Conjunction((0, 1, 2), (3,)), Conjunction((4, 5))))
+RULE = TrueRule((Conjunction((0, 1, 2), (3,)), Conjunction((4, 5))))
 
 
-def planted(near_miss: float = 0.5, positives: int = 40, n: int = 400) -> Occurrences:
+def planted(near_miss: float = 0.5, positives: int = 40, n: int = 400) -> Planted:
     return plant(np.random.default_rng(0), RULE, positives, n, near_miss)
 
 
-def events_by_sequence(occurrences: Occurrences) -> dict[int, frozenset[int]]:
+def events_by_sequence(occurrences: Planted) -> dict[int, frozenset[int]]:
     found: dict[int, set[int]] = {}
     for sequence, event in zip(occurrences.sequences.tolist(), occurrences.events.tolist(), strict=True):
         found.setdefault(sequence, set()).add(event)
@@ -36,7 +36,7 @@ def test_a_negated_literal_has_near_misses_with_it() -> None:
 
 def test_few_positives_still_have_some_near_misses() -> None:
     found = events_by_sequence(planted(positives=2))
-    assert list(found.values()).count(frozenset({0, 1})) == LEAST_MISSES
+    assert list(found.values()).count(frozenset({0, 1})) == MIN_MISSES
 
 
 def test_near_misses_that_do_not_fit_are_fewer_but_never_make_a_match() -> None:
@@ -63,9 +63,9 @@ def test_strays_occur_at_their_rate() -> None:
     assert len(found) == pytest.approx(500, abs=90)
 
 
-def causes() -> Occurrences:
+def causes() -> Planted:
     rows = np.arange(2_000, dtype=np.int32)
-    return Occurrences(rows, np.tile(np.array([1, 2], np.int32), 1_000), np.full(2_000, 0.5))
+    return Planted(rows, np.tile(np.array([1, 2], np.int32), 1_000), np.full(2_000, 0.5))
 
 
 def test_a_companion_comes_after_its_cause_with_the_chance_given() -> None:

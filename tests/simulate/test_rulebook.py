@@ -5,10 +5,10 @@ import pytest
 
 from eventcargo.errors import ConfigError
 from eventcargo.simulate.rulebook import BOUNDARY_SIZES, LARGEST_CONJUNCTION, Rulebook, draw_sizes
-from eventcargo.simulate.rules import Rule
+from eventcargo.simulate.rules import TrueRule
 
 
-def draw(sizes: list[int], **knobs: float) -> list[Rule]:
+def draw(sizes: list[int], **knobs: float) -> list[TrueRule]:
     settings = {"or_share": 0.25, "negated_share": 0.2, "hub_share": 0.6, "most_uses": 18} | knobs
     book = Rulebook(np.random.default_rng(0), np.arange(5_000, dtype=np.int32), **settings)
     return [book.draw(size) for size in sizes]

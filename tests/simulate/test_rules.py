@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from eventcargo.simulate.rules import Conjunction, Presence, Rule, flip
+from eventcargo.simulate.rules import Conjunction, Presence, TrueRule, flip
 
 # presence of events 0 to 3 in eight sequences; event 0 occurs twice in sequence 1
 OCCURRED = [set(), {0}, {1}, {0, 1}, {0, 1, 3}, {2}, {2, 3}, {0, 1, 2, 3}]
@@ -13,40 +13,40 @@ def presence() -> Presence:
     return Presence(rows, events, len(OCCURRED), range(5))
 
 
-def where(rule: Rule) -> list[int]:
+def where(rule: TrueRule) -> list[int]:
     return np.flatnonzero(presence().holds(rule)).tolist()
 
 
 def test_a_conjunction_holds_where_all_occur() -> None:
-    assert where(Rule((Conjunction((0, 1)),))) == [3, 4, 7]
+    assert where(TrueRule((Conjunction((0, 1)),))) == [3, 4, 7]
 
 
 def test_a_negated_event_switches_a_conjunction_off() -> None:
-    assert where(Rule((Conjunction((0, 1), (3,)),))) == [3]
+    assert where(TrueRule((Conjunction((0, 1), (3,)),))) == [3]
 
 
 def test_any_conjunction_is_enough() -> None:
-    assert where(Rule((Conjunction((0, 1), (3,)), Conjunction((2,), (0,))))) == [3, 5, 6]
+    assert where(TrueRule((Conjunction((0, 1), (3,)), Conjunction((2,), (0,))))) == [3, 5, 6]
 
 
 def test_an_event_that_repeats_counts_once() -> None:
-    assert 1 not in where(Rule((Conjunction((0, 1)),)))
+    assert 1 not in where(TrueRule((Conjunction((0, 1)),)))
 
 
 def test_an_event_that_never_occurs_is_never_present() -> None:
-    assert where(Rule((Conjunction((4,)),))) == []
+    assert where(TrueRule((Conjunction((4,)),))) == []
 
 
 def test_a_rule_without_conjunctions_never_holds() -> None:
-    assert where(Rule(())) == []
+    assert where(TrueRule(())) == []
 
 
 def test_signs_tell_promoting_from_inhibiting() -> None:
-    assert Rule((Conjunction((0, 1), (3,)), Conjunction((2,)))).signs == {0: 1, 1: 1, 3: -1, 2: 1}
+    assert TrueRule((Conjunction((0, 1), (3,)), Conjunction((2,)))).signs == {0: 1, 1: 1, 3: -1, 2: 1}
 
 
 def test_a_single_conjunction_needs_no_brackets() -> None:
-    assert Rule((Conjunction((0,), (1,)),)).text("AB") == "A & !B"
+    assert TrueRule((Conjunction((0,), (1,)),)).text("AB") == "A & !B"
 
 
 def test_noise_loses_and_adds_labels_at_their_own_rates() -> None:

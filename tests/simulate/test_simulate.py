@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from eventcargo.config import knob_help
+from eventcargo.config import field_help
 from eventcargo.errors import ConfigError
 from eventcargo.simulate import REGIMES, Simulated, simulate
 
@@ -65,7 +65,7 @@ def test_every_label_has_a_rule_that_names_its_boundary(regime: str) -> None:
 @pytest.mark.parametrize("regime", REGIMES)
 def test_every_knob_has_a_help_string(regime: str) -> None:
     config = REGIMES[regime].config
-    assert list(knob_help(config)) == [field.name for field in fields(config)]
+    assert list(field_help(config)) == [field.name for field in fields(config)]
 
 
 @pytest.mark.parametrize("regime", REGIMES)

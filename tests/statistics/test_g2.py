@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency
 
 from eventcargo.errors import ConfigError
-from eventcargo.statistics.g2 import Dependence, Target
+from eventcargo.statistics.g2 import G2Tests, Target
 
 from .tables import columns, independence_of, label
 
@@ -69,7 +69,7 @@ def test_a_target_that_never_varies_depends_on_nothing() -> None:
 
 
 def test_strongest_takes_the_largest_g2_below_alpha_and_the_first_of_equals() -> None:
-    tests = Dependence(np.array([7, 8, 9]), np.array([15.0, 19.0, 19.0]), np.array([1, 1, 1]))
+    tests = G2Tests(np.array([7, 8, 9]), np.array([15.0, 19.0, 19.0]), np.array([1, 1, 1]))
     assert tests.strongest(0.01) == 8
     assert tests.strongest(0.01, exclude=[8]) == 9
     assert tests.strongest(1e-6) is None
@@ -87,7 +87,7 @@ def test_settings_out_of_range_are_refused_with_the_value(settings: dict, said: 
 )
 def test_critical_values_decide_as_p_does(pairs: list, alpha: float) -> None:
     g2, dof = (np.array(part) for part in zip(*pairs, strict=True))
-    found = Dependence(np.arange(len(pairs)), g2.astype(float), dof)
+    found = G2Tests(np.arange(len(pairs)), g2.astype(float), dof)
     clear = np.abs(found.p_value - alpha) > 1e-9 * alpha
     assert (found.holds(alpha) == (found.p_value <= alpha))[clear].all()
 

@@ -142,7 +142,7 @@ def test_a_boundary_that_explains_nothing_is_doubted(clear: EventDataset) -> Non
 
 
 def test_how_much_is_enough_may_be_set() -> None:
-    assert found(checks.check_explained, HALF, graph(), least_explained=0.1) == []
+    assert found(checks.check_explained, HALF, graph(), min_explained=0.1) == []
 
 
 def test_members_that_never_stand_alone_are_not_named() -> None:

@@ -9,11 +9,11 @@ from eventcargo.verdicts import JudgeConfig
     [
         ({"too_few": 0}, "too_few=0"),
         ({"too_few": 31}, "too_few=31, few=30"),
-        ({"least_stability": 1.1}, "least_stability=1.1"),
+        ({"min_stability": 1.1}, "min_stability=1.1"),
         ({"widest": -0.1}, "widest=-0.1"),
-        ({"least_explained": 2.0}, "least_explained=2.0"),
+        ({"min_explained": 2.0}, "min_explained=2.0"),
         ({"lag": -1.0}, "lag=-1.0"),
-        ({"least_share": 5.0}, "least_share=5.0"),
+        ({"min_share": 5.0}, "min_share=5.0"),
         ({"alpha": 0.0}, "alpha=0.0"),
         ({"alpha": 1.0}, "alpha=1.0"),
     ],
@@ -24,6 +24,6 @@ def test_bad_settings_are_refused(settings: dict[str, float], message: str) -> N
 
 
 def test_settings_on_the_edge_are_allowed() -> None:
-    config = JudgeConfig(too_few=1, few=1, least_stability=1.0, widest=0.0, least_explained=0.0, lag=1.0)
-    assert (config.too_few, config.few, config.least_stability) == (1, 1, 1.0)
-    assert (config.widest, config.least_explained, config.lag) == (0.0, 0.0, 1.0)
+    config = JudgeConfig(too_few=1, few=1, min_stability=1.0, widest=0.0, min_explained=0.0, lag=1.0)
+    assert (config.too_few, config.few, config.min_stability) == (1, 1, 1.0)
+    assert (config.widest, config.min_explained, config.lag) == (0.0, 0.0, 1.0)

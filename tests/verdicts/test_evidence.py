@@ -56,7 +56,7 @@ def test_labels_that_go_together_are_told_by_their_own_numbers() -> None:
 
 
 def test_what_accounts_for_few_sequences_is_left_out() -> None:
-    config = JudgeConfig(least_share=0.9)
+    config = JudgeConfig(min_share=0.9)
     evidence = Evidence(hidden_pair(), graph({"b": ["x"], "c": ["x"]}), {}, config)
     assert evidence.together == {}
 
@@ -73,4 +73,4 @@ def test_another_seed_gives_other_folds() -> None:
     one, other = (Evidence(data, graph(), {}, JudgeConfig(), seed).forecasts[0] for seed in (0, 1))
     assert one is not None
     assert other is not None
-    assert not np.array_equal(one.chances, other.chances)
+    assert not np.array_equal(one.probabilities, other.probabilities)

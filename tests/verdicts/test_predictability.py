@@ -3,15 +3,15 @@ import pytest
 
 from eventcargo import EventDataset
 from eventcargo.simulate import simulate
-from eventcargo.verdicts.predictability import FOLDS, Forecast, Forecaster, _folds
+from eventcargo.verdicts.predictability import FOLDS, Predictability, Predictor, _folds
 
 from .conftest import sequences
 
 
-def told(data: EventDataset, members: list[str], seed: int = 0) -> Forecast:
+def told(data: EventDataset, members: list[str], seed: int = 0) -> Predictability:
     numbers = [list(data.event_names).index(name) for name in members]
     carries = data.label_matrix().toarray()[:, 0] > 0
-    return Forecaster(data).forecast(carries, numbers, np.random.default_rng(seed))
+    return Predictor(data).forecast(carries, numbers, np.random.default_rng(seed))
 
 
 def test_a_cause_explains_its_label(clear: EventDataset) -> None:
@@ -47,33 +47,33 @@ def test_noise_is_not_learnt_by_heart() -> None:
 
 def test_chances_are_as_frequent_as_they_say() -> None:
     data = sequences((("x",), ("bad",), 300), (("x",), (), 100), (("y",), ("bad",), 40), (("y",), (), 360))
-    chances = told(data, ["x"]).chances
+    probabilities = told(data, ["x"]).probabilities
     x = data.presence()[:, [0]].toarray().ravel() > 0
-    assert chances[x] == pytest.approx(0.75, abs=0.02)
-    assert chances[~x] == pytest.approx(0.1, abs=0.02)
+    assert probabilities[x] == pytest.approx(0.75, abs=0.02)
+    assert probabilities[~x] == pytest.approx(0.1, abs=0.02)
 
 
 def test_no_sequence_is_told_by_itself() -> None:
     """One sequence with an event of its own: what it carries must not show in its chance."""
     data = sequences((("x",) * 5, ("bad",), 1), (("y",), ("bad",), 100), (("z",), (), 100))
-    assert told(data, ["x"]).chances[0] == pytest.approx(0.5, abs=0.05)
+    assert told(data, ["x"]).probabilities[0] == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_handful_of_sequences_is_no_rule() -> None:
     """Four sequences with x carry the label: too few for a leaf of their own."""
     data = sequences((("x",), ("bad",), 4), (("y",), ("bad",), 98), (("z",), (), 102))
-    assert told(data, ["x"]).chances[0] == pytest.approx(0.5, abs=0.02)
+    assert told(data, ["x"]).probabilities[0] == pytest.approx(0.5, abs=0.02)
 
 
 def test_a_leaf_leans_towards_the_base_rate() -> None:
     data = sequences((("x",), ("bad",), 10), (("x",), (), 990))
-    assert told(data, []).chances == pytest.approx(0.01, abs=1e-6)
+    assert told(data, []).probabilities == pytest.approx(0.01, abs=1e-6)
 
 
 def test_arrangements_that_tell_nothing_are_not_used() -> None:
     simulated = simulate("confounded", sequences=1000, labels=1, seed=100)
-    chances = told(simulated.data, simulated.truth.boundary("L000")).chances
-    assert len(np.unique(chances)) <= 2 * FOLDS
+    probabilities = told(simulated.data, simulated.truth.boundary("L000")).probabilities
+    assert len(np.unique(probabilities)) <= 2 * FOLDS
 
 
 def test_a_label_that_all_carry_has_nothing_to_explain() -> None:
@@ -88,4 +88,4 @@ def test_every_fold_has_its_part_of_the_label() -> None:
 
 
 def test_the_same_seed_gives_the_same_forecast(clear: EventDataset) -> None:
-    assert np.array_equal(told(clear, ["x"], 3).chances, told(clear, ["x"], 3).chances)
+    assert np.array_equal(told(clear, ["x"], 3).probabilities, told(clear, ["x"], 3).probabilities)

@@ -3,36 +3,37 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import norm
 
-from eventcargo.verdicts.residuals import event_surplus, label_surplus
+from eventcargo.verdicts import residuals
+from eventcargo.verdicts.residuals import event_residuals, label_residuals
 
 
 def draw(seed: int = 0, n: int = 2000) -> tuple[sp.csr_array, np.ndarray, np.ndarray, np.ndarray]:
-    """Presence of three event types, three labels with their true chances, and something hidden."""
+    """Presence of three event types, three labels with their true probabilities, and something hidden."""
     rng = np.random.default_rng(seed)
     present, hidden = rng.random((n, 3)) < 0.3, rng.random(n) < 0.3
-    chances = np.full((n, 3), 0.2)
-    return sp.csr_array(present.astype(np.int32)), rng.random((n, 3)) < chances, chances, hidden
+    probabilities = np.full((n, 3), 0.2)
+    return sp.csr_array(present.astype(np.int32)), rng.random((n, 3)) < probabilities, probabilities, hidden
 
 
 def raised(label: int, event: int, share: float) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
     """The same where an event type raises a label, whose mean chance is known."""
-    presence, carried, chances, _ = draw()
+    presence, carried, probabilities, _ = draw()
     holders = presence.toarray()[:, event] > 0
     carried[holders, label] |= np.random.default_rng(1).random(holders.sum()) < share
-    chances[:, label] = carried[:, label].mean()
-    return presence, carried, chances
+    probabilities[:, label] = carried[:, label].mean()
+    return presence, carried, probabilities
 
 
 def test_chance_is_no_surplus() -> None:
-    presence, carried, chances, _ = draw()
-    assert event_surplus(presence, carried, chances, [[], [], []], 0.01) == []
-    assert label_surplus(carried, chances, 0.01) == []
+    presence, carried, probabilities, _ = draw()
+    assert event_residuals(presence, carried, probabilities, [[], [], []], 0.01) == []
+    assert label_residuals(carried, probabilities, 0.01) == []
 
 
 def test_an_event_type_that_tells_of_a_label_is_found_with_its_numbers() -> None:
-    presence, carried, chances = raised(2, 1, 0.5)
-    holders, chance = presence.toarray()[:, 1] > 0, chances[0, 2]
-    (found,) = event_surplus(presence, carried, chances, [[], [], []], 0.01)
+    presence, carried, probabilities = raised(2, 1, 0.5)
+    holders, chance = presence.toarray()[:, 1] > 0, probabilities[0, 2]
+    (found,) = event_residuals(presence, carried, probabilities, [[], [], []], 0.01)
     assert (found.label, found.other) == (2, 1)
     assert found.observed == carried[holders, 2].sum()
     assert found.expected == pytest.approx(chance * holders.sum())
@@ -41,23 +42,23 @@ def test_an_event_type_that_tells_of_a_label_is_found_with_its_numbers() -> None
 
 
 def test_members_of_the_boundary_are_left_out() -> None:
-    presence, carried, chances = raised(2, 1, 1.0)
-    assert event_surplus(presence, carried, chances, [[], [], [1]], 0.01) == []
+    presence, carried, probabilities = raised(2, 1, 1.0)
+    assert event_residuals(presence, carried, probabilities, [[], [], [1]], 0.01) == []
 
 
 def test_labels_are_numbered_through_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "AT_ONCE", 2)
-    presence, carried, chances = raised(2, 1, 1.0)
-    (found,) = event_surplus(presence, carried, chances, [[], [], []], 0.01)
+    monkeypatch.setattr(residuals, "AT_ONCE", 2)
+    presence, carried, probabilities = raised(2, 1, 1.0)
+    (found,) = event_residuals(presence, carried, probabilities, [[], [], []], 0.01)
     assert (found.label, found.other) == (2, 1)
-    assert event_surplus(presence, carried, chances, [[], [], [1]], 0.01) == []
+    assert event_residuals(presence, carried, probabilities, [[], [], [1]], 0.01) == []
 
 
 def test_labels_with_a_hidden_cause_are_found_from_either_side() -> None:
-    _, carried, chances, hidden = draw()
+    _, carried, probabilities, hidden = draw()
     for label in (0, 2):
         carried[hidden, label] = np.random.default_rng(label).random(hidden.sum()) < 0.6
-    found = label_surplus(carried, chances + 0.12 * np.array([1, 0, 1]), 0.01)
+    found = label_residuals(carried, probabilities + 0.12 * np.array([1, 0, 1]), 0.01)
     assert {(one.label, one.other) for one in found} == {(0, 2), (2, 0)}
     assert found[0].observed == (carried[:, 0] & carried[:, 2]).sum()
     assert found[0].expected < found[0].observed - 50
@@ -67,7 +68,7 @@ def test_a_rare_coincidence_is_no_surplus() -> None:
     """Two labels of 1 in 1,000 meet once in 1,000 sequences; without the floor this would be z = 30."""
     carried = np.zeros((1000, 2), bool)
     carried[0] = True
-    assert label_surplus(carried, np.full((1000, 2), 0.001), 0.01) == []
+    assert label_residuals(carried, np.full((1000, 2), 0.001), 0.01) == []
 
 
 def test_the_bar_rises_with_the_number_of_questions() -> None:
@@ -75,24 +76,24 @@ def test_the_bar_rises_with_the_number_of_questions() -> None:
     n, n_events = 400, 100
     presence = np.zeros((n, n_events), np.int32)
     presence[:200, 0] = 1
-    chances = np.full((n, 1), 0.5)
+    probabilities = np.full((n, 1), 0.5)
     carried = np.zeros((n, 1), bool)
     carried[: 100 + 24, 0] = True
     assert norm.isf(0.005) < 24 / np.sqrt(51) < norm.isf(0.005 / n_events)
-    assert len(event_surplus(sp.csr_array(presence[:, :1]), carried, chances, [[]], 0.01)) == 1
-    assert event_surplus(sp.csr_array(presence), carried, chances, [[]], 0.01) == []
+    assert len(event_residuals(sp.csr_array(presence[:, :1]), carried, probabilities, [[]], 0.01)) == 1
+    assert event_residuals(sp.csr_array(presence), carried, probabilities, [[]], 0.01) == []
 
 
 def test_the_clearest_comes_first() -> None:
-    presence, carried, chances = raised(2, 1, 1.0)
+    presence, carried, probabilities = raised(2, 1, 1.0)
     weaker = presence.toarray()[:, 0] > 0
     carried[weaker, 1] |= np.random.default_rng(0).random(weaker.sum()) < 0.5
-    chances[:, 1] = carried[:, 1].mean()
-    found = event_surplus(presence, carried, chances, [[], [], []], 0.01)
+    probabilities[:, 1] = carried[:, 1].mean()
+    found = event_residuals(presence, carried, probabilities, [[], [], []], 0.01)
     assert [(one.label, one.other) for one in found] == [(2, 1), (1, 0)]
 
 
 def test_no_labels_leave_nothing() -> None:
     presence = sp.csr_array(np.ones((5, 3), np.int32))
-    assert event_surplus(presence, np.zeros((5, 0), bool), np.zeros((5, 0)), [], 0.01) == []
-    assert label_surplus(np.zeros((5, 0), bool), np.zeros((5, 0)), 0.01) == []
+    assert event_residuals(presence, np.zeros((5, 0), bool), np.zeros((5, 0)), [], 0.01) == []
+    assert label_residuals(np.zeros((5, 0), bool), np.zeros((5, 0)), 0.01) == []

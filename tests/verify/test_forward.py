@@ -6,8 +6,8 @@ import pytest
 from eventcargo.events import EventDataset
 from eventcargo.sequences import EventSequence
 from eventcargo.verify.claims import Claim
-from eventcargo.verify.forward import MOST_GIVEN, grow
-from eventcargo.verify.label_test import Ground, Question
+from eventcargo.verify.forward import MAX_GIVEN, forward_select
+from eventcargo.verify.label_test import LabelTest, VerifyData
 
 from .drawn import draw
 
@@ -20,10 +20,10 @@ def data() -> EventDataset:
 def grown(
     data: EventDataset, rounds: int = 5, alpha: float = 0.05, least: float = 10.0, barred: str = ""
 ) -> str:
-    question = Question(Ground(data), 0, [], least)
+    label_test = LabelTest(VerifyData(data), 0, [], least)
     allowed = np.array([[name not in barred for name in data.event_names]])
-    grow([question], rounds, alpha, allowed if barred else None)
-    return "".join(sorted(data.event_names[claim.event] for claim in question.claims))
+    forward_select([label_test], rounds, alpha, allowed if barred else None)
+    return "".join(sorted(data.event_names[claim.event] for claim in label_test.claims))
 
 
 def test_a_conjunction_is_grown_from_nothing(data: EventDataset) -> None:
@@ -44,9 +44,11 @@ def test_what_the_arrangement_of_a_member_explains_is_not_added() -> None:
     early = [EventSequence(f"early {i}", ("a", "c", "b"), (0.0, 1.0, 2.0), ()) for i in range(200)]
     none = [EventSequence(f"none {i}", ("b",), (0.0,), ()) for i in range(200)]
     data = EventDataset.from_sequences(late + early + none)
-    question = Question(Ground(data), 0, [Claim(data.event_names.index("a"), 200.0, 1.0, 1, 10.0)], 10.0)
-    grow([question], 5, 0.05)
-    assert len(question.claims) == 1
+    label_test = LabelTest(
+        VerifyData(data), 0, [Claim(data.event_names.index("a"), 200.0, 1.0, 1, 10.0)], 10.0
+    )
+    forward_select([label_test], 5, 0.05)
+    assert len(label_test.claims) == 1
 
 
 def test_what_gains_too_little_is_not_added(data: EventDataset) -> None:
@@ -88,9 +90,9 @@ def grown_in_strata(together: int, size: int = 5, sure: int = 0) -> str:
         sequences.append(EventSequence(f"{stratum}-{at}", tuple(events), times, ("bad",) * carries))
     data = EventDataset.from_sequences(sequences)
     members = [number for number, name in enumerate(data.event_names) if name.startswith("bit")]
-    question = Question(Ground(data), 0, [Claim(event, None, None, 1, 1.0) for event in members], 1.0)
-    grow([question], 1, 0.05)
-    return "".join(data.event_names[claim.event] for claim in question.claims[len(members) :])
+    label_test = LabelTest(VerifyData(data), 0, [Claim(event, None, None, 1, 1.0) for event in members], 1.0)
+    forward_select([label_test], 1, 0.05)
+    return "".join(data.event_names[claim.event] for claim in label_test.claims[len(members) :])
 
 
 def test_what_is_not_allowed_is_not_added(data: EventDataset) -> None:
@@ -98,36 +100,36 @@ def test_what_is_not_allowed_is_not_added(data: EventDataset) -> None:
 
 
 def test_labels_grow_as_they_would_alone(data: EventDataset) -> None:
-    questions = [Question(Ground(data), 0, [], 10.0) for _ in range(10)]
-    grow(questions, 5, 0.05)
-    assert {frozenset(question.members) for question in questions} == {frozenset([0, 1])}
+    label_tests = [LabelTest(VerifyData(data), 0, [], 10.0) for _ in range(10)]
+    forward_select(label_tests, 5, 0.05)
+    assert {frozenset(label_test.members) for label_test in label_tests} == {frozenset([0, 1])}
 
 
 def test_a_member_that_is_not_given_is_not_added_again() -> None:
-    many = "".join(chr(0x4E00 + at) for at in range(MOST_GIVEN))
+    many = "".join(chr(0x4E00 + at) for at in range(MAX_GIVEN))
     data = draw(lambda events: "a" in events, dict.fromkeys("a" + many, 0.05), 500)
     members = [data.event_names.index(name) for name in many + "a"]
-    question = Question(Ground(data), 0, [Claim(event, None, None, 1, 5.0) for event in members], 5.0)
-    grow([question], 1, 0.05)
-    assert question.members == members
+    label_test = LabelTest(VerifyData(data), 0, [Claim(event, None, None, 1, 5.0) for event in members], 5.0)
+    forward_select([label_test], 1, 0.05)
+    assert label_test.members == members
 
 
 def test_an_added_claim_is_new_and_without_votes(data: EventDataset) -> None:
-    question = Question(Ground(data), 0, [], 10.0)
-    grow([question], 1, 0.05)
-    (claim,) = question.claims
+    label_test = LabelTest(VerifyData(data), 0, [], 10.0)
+    forward_select([label_test], 1, 0.05)
+    (claim,) = label_test.claims
     assert (claim.is_new, claim.worth, claim.sign) == (True, None, 1)
 
 
 def test_an_added_inhibitor_has_its_sign() -> None:
-    question = Question(
-        Ground(draw(lambda events: "a" not in events, dict.fromkeys("abc", 0.4))), 0, [], 10.0
+    label_test = LabelTest(
+        VerifyData(draw(lambda events: "a" not in events, dict.fromkeys("abc", 0.4))), 0, [], 10.0
     )
-    grow([question], 1, 0.05)
-    assert [claim.sign for claim in question.claims] == [-1]
+    forward_select([label_test], 1, 0.05)
+    assert [claim.sign for claim in label_test.claims] == [-1]
 
 
 def test_no_questions_grow_nothing() -> None:
-    questions: list[Question] = []
-    grow(questions, 5, 0.05)
-    assert questions == []
+    label_tests: list[LabelTest] = []
+    forward_select(label_tests, 5, 0.05)
+    assert label_tests == []

@@ -13,7 +13,7 @@ from eventcargo.verify.verify import VerifyConfig, _discoveries, verify
 
 from .drawn import claimed, draw
 
-CHANCES = {"a": 0.4, "b": 0.4, "c": 0.4, "d": 0.3, "z": 0.9}
+EXPOSED = {"a": 0.4, "b": 0.4, "c": 0.4, "d": 0.3, "z": 0.9}
 ALWAYS = dict.fromkeys("abcd", 1.0)
 
 
@@ -27,7 +27,7 @@ def a_before_b(events: list[str]) -> bool:
 
 @pytest.fixture(scope="module")
 def conjunctive() -> EventDataset:
-    return draw(conjunction, CHANCES)
+    return draw(conjunction, EXPOSED)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_with_no_rounds_nothing_is_added(conjunctive: EventDataset) -> None:
 
 
 def test_an_inhibitor_is_added_with_its_sign() -> None:
-    data = draw(lambda events: "a" in events and "c" not in events, CHANCES)
+    data = draw(lambda events: "a" in events and "c" not in events, EXPOSED)
     found = verify(claimed("a"), data).edges.filter(event="c").row(0, named=True)
     assert (found["sign"], found["frequency"], found["effect"] < -0.2) == (-1, None, True)
 
@@ -115,12 +115,12 @@ def test_a_few_sequences_do_not_refute(conjunctive: EventDataset) -> None:
 def test_edges_into_a_doubted_label_must_be_confirmed(conjunctive: EventDataset) -> None:
     few, config = conjunctive[:20], VerifyConfig(rounds=0)
     assert sorted(verify(claimed("abc"), few, config).boundary("bad")) == ["a", "b", "c"]
-    assert sorted(verify(claimed("abc"), few, config, doubted=["bad"]).boundary("bad")) == ["a", "b"]
-    assert "c" in verify(claimed("abc"), few, config, doubted=["other"]).boundary("bad")
+    assert sorted(verify(claimed("abc"), few, config, untrusted=["bad"]).boundary("bad")) == ["a", "b"]
+    assert "c" in verify(claimed("abc"), few, config, untrusted=["other"]).boundary("bad")
 
 
 def test_a_doubted_label_may_lose_its_whole_boundary(conjunctive: EventDataset) -> None:
-    assert verify(claimed("c"), conjunctive, VerifyConfig(rounds=0), doubted=["bad"]).boundary("bad") == []
+    assert verify(claimed("c"), conjunctive, VerifyConfig(rounds=0), untrusted=["bad"]).boundary("bad") == []
 
 
 def test_of_near_twins_a_doubted_label_keeps_the_better() -> None:
@@ -132,12 +132,12 @@ def test_of_near_twins_a_doubted_label_keeps_the_better() -> None:
     ]
     data, config = EventDataset.from_sequences(sequences), VerifyConfig(rounds=0)
     for claims in ("xy", "yx"):
-        assert verify(claimed(claims), data, config, doubted=["bad"]).boundary("bad") == ["x"]
+        assert verify(claimed(claims), data, config, untrusted=["bad"]).boundary("bad") == ["x"]
 
 
 def test_a_required_edge_into_a_doubted_label_stays(conjunctive: EventDataset) -> None:
     known = Knowledge(required={"bad": ["c"]}).resolve(conjunctive.label_names, conjunctive.event_names)
-    found = verify(claimed("abc"), conjunctive[:20], VerifyConfig(rounds=0), known, doubted=["bad"])
+    found = verify(claimed("abc"), conjunctive[:20], VerifyConfig(rounds=0), known, untrusted=["bad"])
     assert "c" in found.boundary("bad")
 
 
@@ -151,7 +151,7 @@ def test_a_significant_but_tiny_effect_is_no_edge() -> None:
         sequences.append(EventSequence(f"{at:05}", events, (0.0,) * len(events), ("bad",) if holds else ()))
     data = EventDataset.from_sequences(sequences)
     assert verify(LabelGraph.from_boundaries({"bad": ["a"]}), data).boundary("bad") == []
-    assert verify(LabelGraph.from_boundaries({"bad": ["a"]}), data, VerifyConfig(least_gain=1e-5)).boundary(
+    assert verify(LabelGraph.from_boundaries({"bad": ["a"]}), data, VerifyConfig(min_gain=1e-5)).boundary(
         "bad"
     ) == ["a"]
 
@@ -163,7 +163,7 @@ def test_a_claim_that_is_too_small_must_be_confirmed(conjunctive: EventDataset) 
 
 def test_a_boundary_of_a_hundred_is_sifted() -> None:
     many = "".join(chr(0x4E00 + at) for at in range(98))
-    data = draw(conjunction, CHANCES | dict.fromkeys(many, 0.05), n=1000)
+    data = draw(conjunction, EXPOSED | dict.fromkeys(many, 0.05), n=1000)
     assert sorted(verify(claimed("ab" + many), data).boundary("bad")) == ["a", "b"]
 
 
@@ -210,7 +210,7 @@ def test_an_unknown_label_is_refused(conjunctive: EventDataset) -> None:
     [
         ({"alpha": 0.0}, "alpha=0.0"),
         ({"alpha": 1.0}, "alpha=1.0"),
-        ({"least_gain": 0.0}, "least_gain=0.0"),
+        ({"min_gain": 0.0}, "min_gain=0.0"),
         ({"rounds": -1}, "rounds=-1"),
     ],
 )
@@ -220,8 +220,8 @@ def test_odd_settings_are_refused(settings: dict[str, float], message: str) -> N
 
 
 def test_settings_at_their_limits_are_taken() -> None:
-    taken = VerifyConfig(alpha=0.999, least_gain=1e-9, rounds=0)
-    assert (taken.alpha, taken.least_gain, taken.rounds) == (0.999, 1e-9, 0)
+    taken = VerifyConfig(alpha=0.999, min_gain=1e-9, rounds=0)
+    assert (taken.alpha, taken.min_gain, taken.rounds) == (0.999, 1e-9, 0)
 
 
 def test_discoveries_are_those_of_benjamini_and_hochberg() -> None:
@@ -259,4 +259,4 @@ def test_twins_of_a_label_whose_model_is_doubted_are_reduced_to_one() -> None:
     edges = {"label": ["bad"] * 2, "event": ["x", "y"], "frequency": [0.9] * 2, "strength": [1.0] * 2}
     twins = LabelGraph.from_edges(pl.DataFrame(edges))
     assert sorted(verify(twins, data).boundary("bad")) == ["x", "y"]
-    assert len(verify(twins, data, doubted=["bad"]).boundary("bad")) == 1
+    assert len(verify(twins, data, untrusted=["bad"]).boundary("bad")) == 1

@@ -14,7 +14,7 @@ from eventcargo.statistics.g2 import IndependenceTest, Target
 
 
 @dataclass(frozen=True)
-class Evidence:
+class EdgeStatistics:
     """One edge's figures."""
 
     strength: float
@@ -26,11 +26,13 @@ class Evidence:
         return int(np.sign(self.effect))
 
 
-def edge_evidence(test: IndependenceTest, target: Target, boundary: Sequence[int], member: int) -> Evidence:
+def edge_statistics(
+    test: IndependenceTest, target: Target, boundary: Sequence[int], member: int
+) -> EdgeStatistics:
     """Figures for one member of a boundary, given the others."""
     rest = [other for other in boundary if other != member]
     tests = test(target, rest, np.array([member]))
-    return Evidence(
+    return EdgeStatistics(
         strength=float(tests.g2[0]) / (2.0 * test.counts.n_sequences),
         effect=_risk_difference(test, target, rest, member),
         p_value=float(tests.p_value[0]),

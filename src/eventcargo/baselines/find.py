@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from eventcargo.baselines.evidence import edge_evidence
+from eventcargo.baselines.evidence import edge_statistics
 from eventcargo.baselines.iamb import iamb_of_many
 from eventcargo.baselines.mi_mcf import MiMcf
 from eventcargo.baselines.pc import PcdByPcd, cmb, mb_by_mb
@@ -191,7 +191,7 @@ def _in_order(solve: Solve, blocks: Sequence[range], workers: int) -> Iterator[l
 
 def _edges(task: _Task, label: int, boundary: Sequence[int]) -> Iterator[dict[str, object]]:
     for member in boundary:
-        found = edge_evidence(task.test, task.targets[label], boundary, member)
+        found = edge_statistics(task.test, task.targets[label], boundary, member)
         yield {
             "label": task.data.label_names[label],
             "event": task.data.event_names[member],

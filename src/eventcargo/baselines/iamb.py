@@ -1,8 +1,8 @@
-"""IAMB (Tsamardinos, Aliferis and Statnikov 2003): grow the boundary greedily, then shrink it.
+"""IAMB (Tsamardinos, Aliferis and Statnikov 2003): forward_select the boundary greedily, then shrink it.
 
 Grow: add the event type most dependent on the target given the current set, until none has p <= alpha.
-Shrink: drop, in order of entry, what is independent given the rest. Targets grow side by side, a step of
-all of them from one sparse product.
+Shrink: drop, in order of entry, what is independent given the rest. Targets grow side by side, a
+step of all of them from one sparse product.
 """
 
 from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ from typing import Any
 from eventcargo.cli.output import print_table
 from eventcargo.graphs import LabelGraph
 
-MOST_LABELS, MOST_EVENTS = 20, 8
+MAX_LABELS, MAX_EVENTS = 20, 8
 MARKS = {1: "+", -1: "-"}
 
 
@@ -14,7 +14,7 @@ def print_boundaries(
     graph: LabelGraph, verdicts: Mapping[str, Any] | None = None, rules: Mapping[str, Any] | None = None
 ) -> None:
     """The best supported labels with their causes (+ promotes, - inhibits), their rule and the verdict."""
-    labels = sorted(graph.labels, key=lambda label: (-(graph.support[label] or 0), label))[:MOST_LABELS]
+    labels = sorted(graph.labels, key=lambda label: (-(graph.support[label] or 0), label))[:MAX_LABELS]
     columns = ["label", "sequences", "causes, strongest first"]
     rows: list[list[Any]] = [[label, graph.support[label], causes(graph, label)] for label in labels]
     for name, part, word in (("rule", rules, "text"), ("verdict", verdicts, "level")):
@@ -32,5 +32,5 @@ def causes(graph: LabelGraph, label: str) -> str:
     'P01, U02'
     """
     edges = graph.edges.filter(label=label).select("event", "sign").rows()
-    shown = [f"{MARKS.get(sign, '')}{event}" for event, sign in edges[:MOST_EVENTS]]
-    return ", ".join(shown) + (f" and {len(edges) - MOST_EVENTS} more" if len(edges) > MOST_EVENTS else "")
+    shown = [f"{MARKS.get(sign, '')}{event}" for event, sign in edges[:MAX_EVENTS]]
+    return ", ".join(shown) + (f" and {len(edges) - MAX_EVENTS} more" if len(edges) > MAX_EVENTS else "")

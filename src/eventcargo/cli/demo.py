@@ -9,8 +9,8 @@ from eventcargo.cli.boundaries import causes
 from eventcargo.cli.discover import print_found, run_stages, write_scores
 from eventcargo.cli.output import print_lines, print_table
 from eventcargo.cli.simulate import write_simulated
-from eventcargo.cli.source import Source
-from eventcargo.discovery import DiscoverConfig, Findings
+from eventcargo.cli.source import DataSource
+from eventcargo.discovery import DiscoverConfig, RunResults
 from eventcargo.events import EventDataset
 from eventcargo.files import atomic_folder, check_new_folder
 from eventcargo.graphs import LabelGraph
@@ -37,7 +37,7 @@ def demo(
     simulated = simulate("fleet", sequences=sequences, event_types=EVENT_TYPES, labels=LABELS, seed=SEED)
     with atomic_folder(out) as target:
         write_simulated(simulated, target)
-    source = Source(str(out / "events.parquet"), str(out / "labels.parquet"))
+    source = DataSource(str(out / "events.parquet"), str(out / "labels.parquet"))
     data, truth = source.read(), read_graph(out / "truth.parquet")
     found = run_stages(data, out / "run", config, source)
     scores = write_scores(found.graph, truth, data, out / "run")
@@ -45,7 +45,7 @@ def demo(
     _compare(found, truth, data)
 
 
-def _compare(found: Findings, truth: LabelGraph, data: EventDataset) -> None:
+def _compare(found: RunResults, truth: LabelGraph, data: EventDataset) -> None:
     """Found against true causes, label by label, and one vehicle to explain."""
     rows = []
     for label in found.graph.labels:

@@ -10,8 +10,8 @@ from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
-from eventcargo.cli.source import Source, remember
-from eventcargo.discovery import DiscoverConfig, Discovery, Findings
+from eventcargo.cli.source import DataSource, remember
+from eventcargo.discovery import DiscoverConfig, Discovery, RunResults
 from eventcargo.discovery.estimate import estimate
 from eventcargo.discovery.progress import stage_bars
 from eventcargo.evaluation import Scores, count_support, evaluate
@@ -52,7 +52,7 @@ def discover(
     config: DiscoverConfig = DiscoverConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Find the causes of every label: train, extract, fuse and report."""
-    source = Source(events, labels, sequence_id, time, event, label, tuple(values or ()))
+    source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
     known = None if truth is None else read_graph(truth)
     given = None if knowledge is None else Knowledge.read(knowledge)
     data = source.read()
@@ -71,10 +71,10 @@ def run_stages(
     data: EventDataset,
     out: Path,
     config: DiscoverConfig,
-    source: Source,
+    source: DataSource,
     knowledge: Knowledge | None = None,
     resume: bool = False,
-) -> Findings:
+) -> RunResults:
     """All stages, with bars; interrupted, it says how to go on."""
     try:
         with stage_bars() as tell:
@@ -97,7 +97,7 @@ def write_scores(graph: LabelGraph, truth: LabelGraph, data: EventDataset, out: 
     return scores
 
 
-def print_found(found: Findings, data: EventDataset, out: Path, scores: Scores | None) -> None:
+def print_found(found: RunResults, data: EventDataset, out: Path, scores: Scores | None) -> None:
     """Verdicts first, then the boundaries of the best supported labels, and where everything is."""
     levels = [verdict.level for verdict in found.verdicts.values()]
     counts = ", ".join(f"{level} {levels.count(level):,}" for level in ("trust", "caution", "doubt"))
@@ -119,7 +119,7 @@ def _figures(scores: Scores, name: str) -> list[float | None]:
     return [None] * 3 if average is None else [average.precision, average.recall, average.f1]
 
 
-def _content(found: Findings, out: Path, scores: Scores | None) -> dict[str, Any]:
+def _content(found: RunResults, out: Path, scores: Scores | None) -> dict[str, Any]:
     return {
         "run": str(out),
         "edges": len(found.graph),

@@ -10,7 +10,7 @@ import typer
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, stage_bars
-from eventcargo.cli.source import Source, remember
+from eventcargo.cli.source import DataSource, remember
 from eventcargo.edges import EdgeTable
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.loading import load_model
@@ -46,7 +46,7 @@ def extract(
     """Find the events that moved each label in every sequence: phase 1."""
     known = None if knowledge is None else Knowledge.read(knowledge)
     model = load_model(run / "model", device)
-    source = Source(events, labels, sequence_id, time, event, label, tuple(values or ()))
+    source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
     data = source.read()
     began = clock.perf_counter()
     with stage_bars("sequences") as update:

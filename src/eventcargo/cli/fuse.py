@@ -12,7 +12,7 @@ from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.discovery.run_folder import write_fused
 from eventcargo.errors import ConfigError
 from eventcargo.fusion import FuseConfig, fuse
-from eventcargo.fusion.vote_store import join_runs, poll_of
+from eventcargo.fusion.vote_store import join_runs, run_votes
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge
 
@@ -40,8 +40,8 @@ def run(
         raise ConfigError(f"{len(runs)} runs are joined into a folder of their own; name it with --out")
     home = out or runs[0]
     known = None if knowledge is None else Knowledge.read(knowledge)
-    poll = poll_of(home) if out is None else join_runs(runs, out)
-    graph = fuse(poll, config, knowledge=known)
+    store = run_votes(home) if out is None else join_runs(runs, out)
+    graph = fuse(store, config, knowledge=known)
     write_fused(home, graph)
     if as_json:
         print_json(_content(home, graph, config))
@@ -52,7 +52,7 @@ def run(
     print_lines(
         [
             f"{len(graph):,} edges into {filled:,} of {len(graph.support):,} labels, by the criterion "
-            f"{config.rule}, in {seconds:,.1f} s; in {home / 'graph.parquet'} and graph.json.",
+            f"{config.criterion}, in {seconds:,.1f} s; in {home / 'graph.parquet'} and graph.json.",
             f"Test them on the data with `eventcargo verify {home}`.",
         ]
     )
@@ -61,7 +61,7 @@ def run(
 def _content(home: Path, graph: LabelGraph, config: FuseConfig) -> dict[str, object]:
     return {
         "graph": str(home / "graph.parquet"),
-        "rule": config.rule,
+        "criterion": config.criterion,
         "edges": len(graph),
         "labels": len(graph.support),
         "boundaries": graph.boundaries,

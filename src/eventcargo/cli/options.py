@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from eventcargo.config import knob_help
+from eventcargo.config import field_help
 
 
 def with_options(config: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -31,7 +31,7 @@ def with_options(config: type[Any]) -> Callable[[Callable[..., None]], Callable[
 
 
 def _options(config: type[Any]) -> list[inspect.Parameter]:
-    kinds, texts = get_type_hints(config), knob_help(config)
+    kinds, texts = get_type_hints(config), field_help(config)
     return [
         inspect.Parameter(
             field.name,

@@ -31,7 +31,7 @@ SMALL = 0.01
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """Content for scripts, on standard output."""
+    """ReportInput for scripts, on standard output."""
     typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
 
 

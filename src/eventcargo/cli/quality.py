@@ -3,7 +3,7 @@
 from eventcargo.cli.output import print_lines, print_table
 from eventcargo.models.quality import Quality
 
-MOST_LABELS = 20
+MAX_LABELS = 20
 """Labels shown: the best supported ones. All of them are in quality.json."""
 
 COLUMNS = {
@@ -24,7 +24,7 @@ COLUMNS = {
 
 def print_quality(quality: Quality) -> None:
     """The best supported labels, their means, the next event, and which labels not to believe."""
-    ordered = sorted(quality.labels, key=lambda row: (-row.support, row.label))[:MOST_LABELS]
+    ordered = sorted(quality.labels, key=lambda row: (-row.support, row.label))[:MAX_LABELS]
     rows = [[getattr(row, field) for field in COLUMNS] for row in ordered]
     shown = f"{len(ordered):,} of {len(quality.labels):,} labels"
     print_table(f"Held-out sequences, {shown}; all are in quality.json", list(COLUMNS.values()), rows)
@@ -44,10 +44,10 @@ def _summary(quality: Quality) -> list[str]:
         f"Next event: perplexity {events['perplexity']:,.1f}; single events "
         f"{events['unigram_perplexity']:,.1f}, pairs of neighbours {events['bigram_perplexity']:,.1f}."
     )
-    doubted = [row for row in quality.labels if not row.trusted]
-    if doubted:
-        lines.append(f"Not trustworthy: {len(doubted):,} labels. The model says nothing of their causes:")
-        lines += [f"  {row.label}: {row.reason}" for row in doubted[:MOST_LABELS]]
-    if len(doubted) > MOST_LABELS:
-        lines.append(f"  and {len(doubted) - MOST_LABELS:,} more, in quality.json")
+    untrusted = [row for row in quality.labels if not row.trusted]
+    if untrusted:
+        lines.append(f"Not trustworthy: {len(untrusted):,} labels. The model says nothing of their causes:")
+        lines += [f"  {row.label}: {row.reason}" for row in untrusted[:MAX_LABELS]]
+    if len(untrusted) > MAX_LABELS:
+        lines.append(f"  and {len(untrusted) - MAX_LABELS:,} more, in quality.json")
     return lines

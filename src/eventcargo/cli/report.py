@@ -9,12 +9,12 @@ import typer
 
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
-from eventcargo.cli.source import Source, recall
+from eventcargo.cli.source import DataSource, recall
 from eventcargo.edges import EdgeFolder, EdgeTable
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.io import read_graph
-from eventcargo.report import Content, write_report
+from eventcargo.report import ReportInput, write_report
 from eventcargo.rules import read_rules
 from eventcargo.verdicts import read_verdicts
 
@@ -46,7 +46,7 @@ def report(
     """Write one page with everything a run found; it opens from disk and needs no network."""
     if not (run / "graph.parquet").exists():
         raise DataError(f"{run} has no graph.parquet, so there is nothing to report; run fuse first")
-    source = Source(events, labels, sequence_id, time, event, label) if events else None
+    source = DataSource(events, labels, sequence_id, time, event, label) if events else None
     content = _content(run, source.read() if source else recall(run), baseline)
     target = out or run / "report.html"
     write_report(target, content)
@@ -57,10 +57,10 @@ def report(
         print_lines([f"{content.graph}", f"Open {target} in a browser ({size / 1e6:,.1f} MB)."])
 
 
-def _content(run: Path, data: EventDataset, baseline: Path | None) -> Content:
+def _content(run: Path, data: EventDataset, baseline: Path | None) -> ReportInput:
     """What the folder of a run holds; only the graph must be there."""
     compared = baseline or _there(run / "baseline.parquet")
-    return Content(
+    return ReportInput(
         graph=read_graph(run / "graph.parquet"),
         data=data,
         edges=EdgeTable.read(run / "edges") if (run / "edges").exists() else None,

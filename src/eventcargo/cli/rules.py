@@ -8,7 +8,7 @@ import typer
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, progress_bar
-from eventcargo.cli.source import Source, recall
+from eventcargo.cli.source import DataSource, recall
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
 from eventcargo.io import read_graph
@@ -40,7 +40,7 @@ def run_rules(
         raise ConfigError("--labels is the table that goes with EVENTS; give both or none")
     path = run / "rules.json"
     if again or not _up_to_date(run):
-        source = None if events is None else Source(events, labels, sequence_id, time, event, label)
+        source = None if events is None else DataSource(events, labels, sequence_id, time, event, label)
         rules = _find(run, recall(run) if source is None else source.read(), config)
         write_rules(rules, path)
     elif events is not None or config != RuleConfig():

@@ -1,4 +1,4 @@
-"""Source: where the data of a run came from, kept in RUN/data.json so that later commands find them."""
+"""DataSource: where the data of a run came from, kept in RUN/data.json so that later commands find them."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ FORMAT, FORMAT_VERSION = "eventcargo-data", 1
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """Tables of events and labels with the names of their columns."""
 
     events: str
@@ -38,7 +38,7 @@ EVENTS_OF_RUN = Annotated[
 ]
 
 
-def remember(run: Path, source: Source) -> None:
+def remember(run: Path, source: DataSource) -> None:
     """Write RUN/data.json, with paths that hold from any folder."""
     named = asdict(source)
     for name in ("events", "labels"):
@@ -47,14 +47,14 @@ def remember(run: Path, source: Source) -> None:
     write_document(run / "data.json", FORMAT, FORMAT_VERSION, named)
 
 
-def source_of(run: Path) -> Source:
+def source_of(run: Path) -> DataSource:
     """Where the data of a run came from."""
     path = run / "data.json"
     if not path.exists():
         raise DataError(f"{run} does not say where its data are; name the table of events")
     content = read_document(path, FORMAT, FORMAT_VERSION, "name the table of events")
     try:
-        return Source(**{**content, "values": tuple(content.get("values", ()))})
+        return DataSource(**{**content, "values": tuple(content.get("values", ()))})
     except TypeError:
         raise DataError(f"{path} has other entries than it should: {sorted(content)}") from None
 
@@ -79,7 +79,7 @@ def data_of(
 ) -> EventDataset:
     """The data that a command names, or else those of the run."""
     if events is not None:
-        return Source(events, labels, sequence_id, time, event, label).read()
+        return DataSource(events, labels, sequence_id, time, event, label).read()
     if labels is not None:
         raise ConfigError("--labels is the table that goes with EVENTS; give both or none")
     return recall(run)

@@ -19,7 +19,7 @@ from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME,
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.quality import print_quality
-from eventcargo.cli.source import Source, remember
+from eventcargo.cli.source import DataSource, remember
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.models.training.trainer import Progress, TrainConfig, Training
 from eventcargo.models.transformer.model import PRESETS, preset
@@ -54,18 +54,18 @@ def train(
 ) -> None:
     """Train the models of the next event and of the labels."""
     shape = preset(size, max_length=max_length, **({} if linear is None else {"linear": linear}))
-    source = Source(events, labels, sequence_id, time, event, label, tuple(values or ()))
+    source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
     data = source.read()
     try:
         with _processes(config.device), _bar() as update:
             training = Training(data, config, shape, run=out, resume=resume, progress=update)
-            if training.leads:
+            if training.is_main:
                 remember(out, source)
             training.run()
     except Interrupted as stop:
         typer.echo(f"{stop}, with --resume", err=True)
         raise typer.Exit(128 + stop.number) from None
-    if training.leads:
+    if training.is_main:
         _print_result(training, out, as_json)
 
 

@@ -2,7 +2,7 @@
 
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.estimator import Cargo
-from eventcargo.discovery.results import Findings
+from eventcargo.discovery.results import RunResults
 from eventcargo.discovery.stages import Discovery
 
-__all__ = ["Cargo", "DiscoverConfig", "Discovery", "Findings"]
+__all__ = ["Cargo", "DiscoverConfig", "Discovery", "RunResults"]

@@ -18,7 +18,7 @@ TESTING = 0.85
 """Share of the time after which phase 1 looks at no further sequences."""
 
 SIZE_OF = {"default": "small", "fast": "tiny", "paper": "paper"}
-RULE_OF = {"default": "", "fast": "", "paper": "adaptive"}
+CRITERION_OF = {"default": "", "fast": "", "paper": "adaptive"}
 PAPER_SHARD = 512
 """Sequences of a shard where each takes long: a run can only be stopped, or be late, between shards."""
 
@@ -34,7 +34,7 @@ class DiscoverConfig:
     """bound of the whole run: 90s, 30m, 2h"""
     test: Literal["", "total", "prefix", "both"] = ""
     """test of phase 1: total, prefix or both; empty: the preset's own"""
-    rule: str = ""
+    criterion: str = ""
     """rule of phase 2; empty: the preset's own"""
     size: str = ""
     """size of the Transformer: tiny, small, base or paper; empty: the preset's own"""
@@ -87,8 +87,8 @@ class DiscoverConfig:
 
     @property
     def fuse(self) -> FuseConfig:
-        rule = self.rule or RULE_OF[self.preset] or FuseConfig().rule
-        return FuseConfig(rule=rule)  # type: ignore[arg-type]  # it checks
+        criterion = self.criterion or CRITERION_OF[self.preset] or FuseConfig().criterion
+        return FuseConfig(criterion=criterion)  # type: ignore[arg-type]  # it checks
 
     @property
     def verifies(self) -> bool:

@@ -57,7 +57,7 @@ def estimate(data: EventDataset, config: DiscoverConfig) -> Estimate:
     steps = (
         Step("train", f"{term}a Transformer of {weights:,} weights, at most", config.train.time_limit),
         Step("extract", f"{len(data):,} sequences, test {' and '.join(tests)}", testing),
-        Step("fuse", f"rule {config.fuse.rule}", 1.0 + pairs / 4),
+        Step("fuse", f"criterion {config.fuse.criterion}", 1.0 + pairs / 4),
         Step("compare, rules, judge", f"{len(data.label_names):,} labels", 1.0 + pairs),
         Step("report", "one page", 2.0),
     )
@@ -67,5 +67,5 @@ def estimate(data: EventDataset, config: DiscoverConfig) -> Estimate:
 def count_weights(shape: TransformerConfig, n_event_types: int, n_labels: int) -> int:
     """About how many weights a Transformer has."""
     width, blocks = shape.width, shape.layers + 2 * shape.label_layers
-    block = 4 * width * width + (3 if shape.activation == "swiglu" else 2) * width * shape.hidden
+    block = 4 * width * width + (3 if shape.activation == "swiglu" else 2) * width * shape.feedforward
     return n_event_types * width * (1 if shape.tied else 2) + blocks * block + 2 * n_labels * width

@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.progress import stage_bars
-from eventcargo.discovery.results import Findings, read_findings
-from eventcargo.discovery.run_folder import Record
+from eventcargo.discovery.results import RunResults, read_results
+from eventcargo.discovery.run_folder import RunManifest
 from eventcargo.discovery.stages import Discovery
 from eventcargo.edges import EdgeTable
 from eventcargo.errors import ConfigError
@@ -49,7 +49,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         preset: str = "default",
         max_time: str = "30m",
         test: str = "",
-        rule: str = "",
+        criterion: str = "",
         size: str = "",
         steps: int = 0,
         max_length: int = 512,
@@ -62,7 +62,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.preset = preset
         self.max_time = max_time
         self.test = test
-        self.rule = rule
+        self.criterion = criterion
         self.size = size
         self.steps = steps
         self.max_length = max_length
@@ -143,10 +143,10 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     @classmethod
     def load(cls, folder: str | Path, device: str = "cpu") -> "Cargo":
         """The estimator of a run's folder: from `save`, `fit(run=...)` or the command `discover`."""
-        settings = Record.read(Path(folder)).settings
+        settings = RunManifest.read(Path(folder)).settings
         known = {name: settings[name] for name in cls._get_param_names() if name in settings}
         cargo = cls(**{**known, "knowledge": None, "device": device})
-        cargo._take(read_findings(Path(folder), load_model(Path(folder) / "model", device)), Path(folder))
+        cargo._take(read_results(Path(folder), load_model(Path(folder) / "model", device)), Path(folder))
         return cargo
 
     @property
@@ -154,7 +154,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """What phase 1 found in single sequences, read from disk."""
         return EdgeTable.read(self._fitted()._findings.edges)
 
-    def _take(self, found: Findings, folder: Path) -> None:
+    def _take(self, found: RunResults, folder: Path) -> None:
         self._findings, self._folder = found, folder
         self.model_, self.graph_, self.baseline_ = found.model, found.graph, found.baseline
         self.rules_, self.verdicts_, self.quality_ = found.rules, found.verdicts, found.quality

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
-from eventcargo.discovery.stages import Tell
+from eventcargo.discovery.stages import OnProgress
 
 WIDTH = 16
 """Characters of a bar, so that its words have room in 80 columns."""
 
 
 @contextmanager
-def stage_bars(show: bool = True) -> Iterator[Tell]:
+def stage_bars(show: bool = True) -> Iterator[OnProgress]:
     """A function to call with (stage, share done, words); where nobody watches it draws nothing."""
     bars = Progress(
         TextColumn("{task.description}"),

@@ -1,4 +1,4 @@
-"""Record: what a run was asked for, and how long each of its stages took; RUN/run.json."""
+"""RunManifest: what a run was asked for, and how long each of its stages took; RUN/run.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ def write_judged(folder: Path, graph: LabelGraph, verdicts: Mapping[str, Verdict
 
 
 @dataclass
-class Record:
+class RunManifest:
     """The settings of a run and the seconds of its stages, kept on disk; those of a stage under way too."""
 
     path: Path
@@ -49,7 +49,7 @@ class Record:
     done: list[str] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, folder: Path, settings: Mapping[str, Any], resume: bool) -> "Record":
+    def begin(cls, folder: Path, settings: Mapping[str, Any], resume: bool) -> "RunManifest":
         """A new record, or the one of a run with the same settings that is gone on with."""
         path = folder / "run.json"
         if not path.exists():
@@ -68,7 +68,7 @@ class Record:
         return record
 
     @classmethod
-    def read(cls, folder: Path) -> "Record":
+    def read(cls, folder: Path) -> "RunManifest":
         """The record of a run."""
         path = folder / "run.json"
         if not path.exists():

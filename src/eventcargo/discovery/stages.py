@@ -12,8 +12,15 @@ from typing import Any, TypeVar
 
 from eventcargo.baselines import find_boundaries
 from eventcargo.discovery.config import TESTING, DiscoverConfig
-from eventcargo.discovery.results import Findings, read_findings, read_quality
-from eventcargo.discovery.run_folder import FUSED, GRAPH, Record, write_fused, write_judged, write_verified
+from eventcargo.discovery.results import RunResults, read_quality, read_results
+from eventcargo.discovery.run_folder import (
+    FUSED,
+    GRAPH,
+    RunManifest,
+    write_fused,
+    write_judged,
+    write_verified,
+)
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.fusion import fuse_run
@@ -32,7 +39,7 @@ from eventcargo.verify import verify
 
 Result = TypeVar("Result")
 
-Tell = Callable[[str, float, str], None]
+OnProgress = Callable[[str, float, str], None]
 """Called with the stage, the share of it that is done, and what to say about it."""
 
 NOTED_EVERY = 10.0
@@ -60,7 +67,7 @@ class Discovery:
         knowledge: Knowledge | None = None,
         model: DensityModel | None = None,
         resume: bool = False,
-        tell: Tell | None = None,
+        tell: OnProgress | None = None,
     ) -> None:
         if not data.label_names:
             raise DataError("the data have no labels, so there is nothing to find causes of; give labels")
@@ -69,9 +76,9 @@ class Discovery:
         self._known = (
             None if knowledge is None else knowledge.resolve(list(data.label_names), list(data.event_names))
         )
-        self.record = Record.begin(self.folder, self._settings(), resume)
+        self.record = RunManifest.begin(self.folder, self._settings(), resume)
 
-    def run(self) -> Findings:
+    def run(self) -> RunResults:
         """Do every stage that is not done yet."""
         model = self._stage("train", self._train) or load_model(self._path("model"), self.config.device)
         self._stage("extract", lambda: self._extract(model))
@@ -82,7 +89,7 @@ class Discovery:
         self._stage("baseline", self._baseline)
         self._stage("rules", lambda: write_rules(find_rules(self.data, graph), self._path("rules.json")))
         self._stage("judge", lambda: self._judge(graph))
-        found = read_findings(self.folder, model)
+        found = read_results(self.folder, model)
         self._stage("report", lambda: write_report(self._path("report.html"), found.content(self.data)))
         return found
 
@@ -99,7 +106,7 @@ class Discovery:
         return result
 
     def _say(self, share: float, words: str, stage: str = "") -> None:
-        """Tell of progress within a stage, and note its time now and then."""
+        """Report progress within a stage, and note its time now and then."""
         now = time.monotonic()
         if now - self._noted > NOTED_EVERY:
             self._noted = now
@@ -145,8 +152,8 @@ class Discovery:
 
     def _verify(self, model: DensityModel) -> None:
         fused = read_graph(self._path(FUSED))
-        doubted = getattr(model, "untrusted", ())
-        write_verified(self.folder, verify(fused, self.data, knowledge=self._known, doubted=doubted))
+        untrusted = getattr(model, "untrusted", ())
+        write_verified(self.folder, verify(fused, self.data, knowledge=self._known, untrusted=untrusted))
 
     def _baseline(self) -> None:
         baseline = find_boundaries(

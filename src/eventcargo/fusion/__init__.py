@@ -1,10 +1,11 @@
 """Phase 2: from the edges of single sequences to one graph, by the rules of the paper and a better one.
 
-A `Poll` counts the votes. A rule gives every label the least frequency (union, static, adaptive), the least
-mutual information (bes, caig, fpr) or the least share that an edge surely has (confident); `fuse` applies it.
+A `VoteStore` counts the votes. A rule gives every label the least frequency (union, static, adaptive), the
+least mutual information (bes, caig, fpr) or the least share that an edge surely has (confident); `fuse`
+applies it.
 """
 
-from eventcargo.fusion.config import RULES, FuseConfig
+from eventcargo.fusion.config import CRITERIA, FuseConfig
 from eventcargo.fusion.criteria import (
     BetaMixture,
     adaptive,
@@ -17,15 +18,15 @@ from eventcargo.fusion.criteria import (
     union,
 )
 from eventcargo.fusion.fuse import fuse, fuse_run
-from eventcargo.fusion.vote_store import Poll, read_poll, write_poll
+from eventcargo.fusion.vote_store import VoteStore, read_votes, write_votes
 from eventcargo.fusion.votes import Votes
 from eventcargo.statistics.intervals import jeffreys
 
 __all__ = [
-    "RULES",
+    "CRITERIA",
     "BetaMixture",
     "FuseConfig",
-    "Poll",
+    "VoteStore",
     "Votes",
     "adaptive",
     "bes",
@@ -36,8 +37,8 @@ __all__ = [
     "fuse",
     "fuse_run",
     "jeffreys",
-    "read_poll",
+    "read_votes",
     "static",
     "union",
-    "write_poll",
+    "write_votes",
 ]

@@ -6,15 +6,15 @@ from typing import Literal, get_args
 
 from eventcargo.errors import ConfigError
 
-Rule = Literal["confident", "adaptive", "static", "union", "fpr", "bes", "caig"]
-RULES = get_args(Rule)
+Criterion = Literal["confident", "adaptive", "static", "union", "fpr", "bes", "caig"]
+CRITERIA = get_args(Criterion)
 
 
 @dataclass(frozen=True)
 class FuseConfig:
     """Settings of phase 2."""
 
-    rule: Rule = "confident"
+    criterion: Criterion = "confident"
     """confident: found surely often enough, in sequences with or without the label; the paper's: adaptive,
     static, union (by frequency), fpr, bes, caig (by mutual information)"""
     test: Literal["auto", "total", "prefix"] = "auto"
@@ -35,8 +35,8 @@ class FuseConfig:
     """caig: an edge costs penalty * log(sequences / support + 1) nats; the paper gives no value"""
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise ConfigError(f"rule={self.rule!r}: use one of {', '.join(RULES)}")
+        if self.criterion not in CRITERIA:
+            raise ConfigError(f"criterion={self.criterion!r}: use one of {', '.join(CRITERIA)}")
         if self.test not in ("auto", "total", "prefix"):
             raise ConfigError(f"test={self.test!r}: use auto, total or prefix")
         for name in ("least", "opportunity", "tau", "tau_max", "tau_min"):

@@ -13,7 +13,7 @@ from eventcargo.errors import ConfigError, DataError
 from eventcargo.fusion.confidence import Border, lower_end_border, share_border, stability
 from eventcargo.fusion.config import FuseConfig
 from eventcargo.fusion.criteria import adaptive, bes, caig, exceeds, expected_fpr, static, union
-from eventcargo.fusion.vote_store import Poll, poll_of
+from eventcargo.fusion.vote_store import VoteStore, run_votes
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge, Resolved
 from eventcargo.statistics.intervals import LEVEL, jeffreys
@@ -30,7 +30,7 @@ BY_INFORMATION = ("fpr", "bes", "caig")
 
 
 def fuse(
-    votes: Poll | EdgeTable,
+    votes: VoteStore | EdgeTable,
     config: FuseConfig | None = None,
     *,
     knowledge: Knowledge | Resolved | None = None,
@@ -41,26 +41,26 @@ def fuse(
     0 where it was never found. The paper's rules count votes of sequences that carry the label, `confident`
     those of all. The support of a label is the number of sequences that carry it and were tested.
 
-    >>> from eventcargo.edges import EDGES, SUPPORT, CHANCES
+    >>> from eventcargo.edges import EDGES, SUPPORT, EXPOSED
     >>> kind = {"test": "total", "polarity": "present", "label": "brake"}
     >>> edge = {"event": "P01", "strength": 1.0, "effect": 0.5, **kind}
     >>> edges = [{"sequence": f"s{n}", **edge} for n in range(4)]
     >>> tested = {"sequences": 5, **kind}
-    >>> frames = [(edges, EDGES), ([tested], SUPPORT), ([{**tested, "event": "P01"}], CHANCES)]
+    >>> frames = [(edges, EDGES), ([tested], SUPPORT), ([{**tested, "event": "P01"}], EXPOSED)]
     >>> graph = fuse(EdgeTable(*(pl.DataFrame(rows, schema=schema) for rows, schema in frames)))
     >>> graph.edges.select("label", "event", "sign", "frequency", "agreement").row(0)
     ('brake', 'P01', 1, 0.8, 1.0)
     """
     config = config or FuseConfig()
-    poll = Poll.of(votes) if isinstance(votes, EdgeTable) else votes
-    if not poll.votes:
+    store = VoteStore.of(votes) if isinstance(votes, EdgeTable) else votes
+    if not store.votes:
         raise DataError("there are no votes: no label was tested in any sequence")
-    test = poll.tests[-1] if config.test == "auto" else config.test
-    polarities = ("present", "absent") if config.rule == "confident" else ("present",)
-    rows, support = poll.table(test, polarities), poll.support(test)
-    known = _resolved(knowledge, poll, list(support))
+    test = store.tests[-1] if config.test == "auto" else config.test
+    polarities = ("present", "absent") if config.criterion == "confident" else ("present",)
+    rows, support = store.table(test, polarities), store.support(test)
+    known = _resolved(knowledge, store, list(support))
     rows = _permitted(rows, known)
-    edges = _signed(_kept(rows, support, poll, config))
+    edges = _signed(_kept(rows, support, store, config))
     return LabelGraph.from_edges(_completed(edges, support, known), support)
 
 
@@ -68,35 +68,35 @@ def fuse_run(
     run: str | Path, config: FuseConfig | None = None, *, knowledge: Knowledge | Resolved | None = None
 ) -> LabelGraph:
     """The graph of a run's votes; they are counted from RUN/edges unless RUN/votes holds them already."""
-    return fuse(poll_of(Path(run)), config, knowledge=knowledge)
+    return fuse(run_votes(Path(run)), config, knowledge=knowledge)
 
 
-def _kept(rows: pl.DataFrame, support: Support, poll: Poll, config: FuseConfig) -> pl.DataFrame:
+def _kept(rows: pl.DataFrame, support: Support, store: VoteStore, config: FuseConfig) -> pl.DataFrame:
     """The edges that the rule keeps, and those that are required."""
-    if config.rule == "confident":
+    if config.criterion == "confident":
         return by_confidence(rows, config.least, config.opportunity)
-    if config.rule in BY_FREQUENCY:
-        return by_frequency(rows, BY_FREQUENCY[config.rule](support, config))
-    return by_information(rows, _costs(rows, support, poll, config))
+    if config.criterion in BY_FREQUENCY:
+        return by_frequency(rows, BY_FREQUENCY[config.criterion](support, config))
+    return by_information(rows, _costs(rows, support, store, config))
 
 
-def _costs(rows: pl.DataFrame, support: Support, poll: Poll, config: FuseConfig) -> dict[str, float]:
+def _costs(rows: pl.DataFrame, support: Support, store: VoteStore, config: FuseConfig) -> dict[str, float]:
     """The mutual information that an edge of each label has to exceed."""
-    if config.rule == "bes":
+    if config.criterion == "bes":
         return bes(support)
-    if config.rule == "fpr":
+    if config.criterion == "fpr":
         check_information(rows)
         return bes(support, expected_fpr(rows["information"], config.fpr) if len(rows) else 0.0)
-    if poll.n_sequences is None:
-        raise ConfigError("rule='caig' needs the number of all sequences, which these edges do not tell")
-    return caig(support, poll.n_sequences, config.penalty)
+    if store.n_sequences is None:
+        raise ConfigError("criterion='caig' needs the number of all sequences, which these edges do not tell")
+    return caig(support, store.n_sequences, config.penalty)
 
 
-def _resolved(knowledge: Knowledge | Resolved | None, poll: Poll, labels: list[str]) -> Resolved | None:
+def _resolved(knowledge: Knowledge | Resolved | None, store: VoteStore, labels: list[str]) -> Resolved | None:
     """What is known of the pairs of names that the votes have."""
     if not isinstance(knowledge, Knowledge):
         return knowledge
-    return knowledge.resolve(labels, poll.event_names)
+    return knowledge.resolve(labels, store.event_names)
 
 
 def _permitted(rows: pl.DataFrame, known: Resolved | None) -> pl.DataFrame:
@@ -150,7 +150,7 @@ PAIR = ["label", "event"]
 TAIL = (1 - LEVEL) / 2
 """Chance that the true share is below the interval of `LEVEL`."""
 
-LEAST_VOTES = 2
+MIN_VOTES = 2
 """Votes that make an edge sure at least: the interval of one of one begins far above 0."""
 
 
@@ -183,21 +183,21 @@ def check_information(rows: pl.DataFrame) -> None:
 def by_confidence(rows: pl.DataFrame, least: float, opportunity: float) -> pl.DataFrame:
     """The edges that are surely found often enough where the label is present, or where it is absent.
 
-    Surely: Jeffreys' interval of votes / support begins at `least` or above, and that of votes / chances at
+    Surely: Jeffreys' interval of votes / support begins at `least` or above, and that of votes / exposed at
     `opportunity`, and there are two votes. So the rarer the label, the larger the share that is needed.
     Frequency and interval are those of the polarity where the lower end is higher; strength, effect and sign
     are of the votes of both.
     """
     likely = (pl.col("votes") >= least * pl.col("support")) & (
-        pl.col("votes") >= opportunity * pl.col("chances")
+        pl.col("votes") >= opportunity * pl.col("exposed")
     )
     found = _of_pairs(rows, likely | pl.col("required"))  # the test below is slow
-    votes, support, chances = (found[name].to_numpy() for name in ("votes", "support", "chances"))
-    passes = (votes >= LEAST_VOTES) & _begins_at(votes, support, least)
-    passes &= _begins_at(votes, chances, opportunity)
+    votes, support, exposed = (found[name].to_numpy() for name in ("votes", "support", "exposed"))
+    passes = (votes >= MIN_VOTES) & _begins_at(votes, support, least)
+    passes &= _begins_at(votes, exposed, opportunity)
     found = found.with_columns(passes=pl.Series(passes), threshold=pl.lit(least))
     found = _of_pairs(found, pl.col("passes") | pl.col("required"))
-    borders = [lower_end_border(share, TAIL, LEAST_VOTES) for share in (least, opportunity)]
+    borders = [lower_end_border(share, TAIL, MIN_VOTES) for share in (least, opportunity)]
     return _pooled(_described(found, _stability(found, *borders)))
 
 
@@ -247,7 +247,7 @@ def _any_misses(votes: Floats, rows: NDArray[np.int64]) -> Floats:  # noqa: ARG0
 
 
 def _stability(rows: pl.DataFrame, of_tested: Border, of_met: Border) -> pl.Series:
-    votes, met, tested = (rows[name].to_numpy() for name in ("votes", "chances", "support"))
+    votes, met, tested = (rows[name].to_numpy() for name in ("votes", "exposed", "support"))
     return pl.Series(stability(votes, met, tested, of_tested, of_met))
 
 

@@ -1,4 +1,4 @@
-"""Poll: the votes of all tests and polarities together, and what they follow from.
+"""VoteStore: the votes of all tests and polarities together, and what they follow from.
 
 Counted shard by shard, each read once and then forgotten. Polls of parts that were counted apart, such as
 days or machines, are joined into what one pass over all of them gives, byte for byte.
@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from eventcargo.edges import CARRIERS, EdgeFolder, EdgeTable, summed
+from eventcargo.edges import POSITIVES, EdgeFolder, EdgeTable, summed
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.files import atomic_folder, read_document, write_document
 from eventcargo.fusion.counting import POLARITIES, TESTS
@@ -24,51 +24,53 @@ FREE = ("shard", "shards")
 """Entries of the plan of edges that say how they were computed and change nothing."""
 
 LISTS = ("model", "labels", "untrusted", "data")
-"""Entries of a poll's plan that are no settings of phase 1."""
+"""Entries of a store's plan that are no settings of phase 1."""
 
 
 @dataclass(frozen=True)
-class Poll:
+class VoteStore:
     """Votes by test and polarity, and how many sequences carry each label.
 
     `plan` says what was counted: model, labels, settings of phase 1 and the fingerprint of every part of the
     data. It is empty where a table in memory was counted.
 
-    >>> Poll.of(EdgeTable.join([])).votes
+    >>> VoteStore.of(EdgeTable.join([])).votes
     {}
     """
 
     votes: Mapping[Kind, Votes]
-    carriers: pl.DataFrame
+    positives: pl.DataFrame
     plan: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, table: EdgeTable) -> "Poll":
+    def of(cls, table: EdgeTable) -> "VoteStore":
         """The votes of a table in memory."""
         return cls._counted([table], {})
 
     @classmethod
-    def of_folder(cls, folder: EdgeFolder) -> "Poll":
+    def of_folder(cls, folder: EdgeFolder) -> "VoteStore":
         """The votes of all shards of a folder, two in memory at a time."""
         return cls._counted(_read_ahead(folder), plan_of(folder))
 
     @classmethod
-    def _counted(cls, parts: Iterable[EdgeTable], plan: Mapping[str, Any]) -> "Poll":
-        count, carriers = Count(), [pl.DataFrame(schema=CARRIERS)]
+    def _counted(cls, parts: Iterable[EdgeTable], plan: Mapping[str, Any]) -> "VoteStore":
+        count, positives = Count(), [pl.DataFrame(schema=POSITIVES)]
         for part in parts:
             count.add(part)
-            carriers.append(part.carriers)
-        return cls(count.votes(), summed(pl.concat(carriers)), plan)
+            positives.append(part.positives)
+        return cls(count.votes(), summed(pl.concat(positives)), plan)
 
     @classmethod
-    def join(cls, polls: "Sequence[Poll]") -> "Poll":
-        """The sums of polls of the same model and settings and of different data."""
-        plan = _joined_plan([poll.plan for poll in polls])
+    def join(cls, stores: "Sequence[VoteStore]") -> "VoteStore":
+        """The sums of stores of the same model and settings and of different data."""
+        plan = _joined_plan([store.plan for store in stores])
         count = Count()
-        for votes in (votes for poll in polls for votes in poll.votes.values()):
+        for votes in (votes for store in stores for votes in store.votes.values()):
             count.add_votes(votes)
-        carriers = summed(pl.concat([pl.DataFrame(schema=CARRIERS), *(poll.carriers for poll in polls)]))
-        return cls(count.votes(), carriers, plan)
+        positives = summed(
+            pl.concat([pl.DataFrame(schema=POSITIVES), *(store.positives for store in stores)])
+        )
+        return cls(count.votes(), positives, plan)
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -78,13 +80,13 @@ class Poll:
     @cached_property
     def event_names(self) -> list[str]:
         """Event types that met a label in a tested sequence, sorted."""
-        met = [votes.chances["event"].unique() for votes in self.votes.values()]
+        met = [votes.exposed["event"].unique() for votes in self.votes.values()]
         return pl.concat([pl.Series("event", [], dtype=pl.String), *met]).unique().sort().to_list()
 
     def support(self, test: str) -> dict[str, int]:
         """In how many sequences that carry it each label was tested; 0 for labels that none does."""
         tested = dict.fromkeys(self.plan.get("labels", ()), 0)
-        tested |= dict.fromkeys(self.carriers["label"].to_list(), 0)
+        tested |= dict.fromkeys(self.positives["label"].to_list(), 0)
         for polarity in reversed(POLARITIES):
             if (test, polarity) in self.votes:
                 found = self.votes[test, polarity].support
@@ -113,13 +115,13 @@ class Poll:
 
     @property
     def _rates(self) -> pl.DataFrame:
-        share = pl.when(pl.col("sequences") > 0).then(pl.col("carriers") / pl.col("sequences"))
-        return self.carriers.select("label", rate=share)
+        share = pl.when(pl.col("sequences") > 0).then(pl.col("positives") / pl.col("sequences"))
+        return self.positives.select("label", rate=share)
 
     @property
     def n_sequences(self) -> int | None:
         """Sequences of the data; None where it is not known."""
-        return None if self.carriers.is_empty() else int(self.carriers["sequences"].max())  # type: ignore[arg-type]
+        return None if self.positives.is_empty() else int(self.positives["sequences"].max())  # type: ignore[arg-type]
 
 
 def _read_ahead(folder: EdgeFolder) -> Iterator[EdgeTable]:
@@ -138,7 +140,7 @@ def _times_log(factor: pl.Expr, of: pl.Expr) -> pl.Expr:
 
 
 def plan_of(folder: EdgeFolder) -> dict[str, Any]:
-    """What a poll of these edges follows from."""
+    """What a store of these edges follows from."""
     plan = folder.plan
     settings = {name: value for name, value in plan.items() if name not in (*LISTS, *FREE)}
     named = {name: plan.get(name) for name in LISTS if name != "data"}
@@ -146,7 +148,7 @@ def plan_of(folder: EdgeFolder) -> dict[str, Any]:
 
 
 def _joined_plan(plans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The plan of several polls; what differs, and data that are there twice, are refused."""
+    """The plan of several stores; what differs, and data that are there twice, are refused."""
     first = plans[0]
     for other in plans[1:]:
         for name in sorted((set(first) | set(other)) - {"data"}):
@@ -174,23 +176,23 @@ def _differing(one: Any, other: Any) -> str:
 FORMAT, FORMAT_VERSION = "eventcargo-votes", 1
 
 
-def poll_of(run: Path) -> Poll:
+def run_votes(run: Path) -> VoteStore:
     """The votes of a run: RUN/votes where they are of the same edges, otherwise counted and kept there."""
     votes, edges = run / "votes", run / "edges"
     known = (votes / "plan.json").exists()
     if not (edges / "plan.json").exists():
         if known:
-            return read_poll(votes)
+            return read_votes(votes)
         raise DataError(f"{run} has neither edges nor votes; run extract first")
     folder = EdgeFolder.open(edges)
     if known and _read_plan(votes)["plan"] == plan_of(folder):
-        return read_poll(votes)
-    poll = Poll.of_folder(folder)
-    write_poll(poll, votes)
-    return poll
+        return read_votes(votes)
+    store = VoteStore.of_folder(folder)
+    write_votes(store, votes)
+    return store
 
 
-def join_runs(runs: Sequence[Path], out: Path) -> Poll:
+def join_runs(runs: Sequence[Path], out: Path) -> VoteStore:
     """The votes of several runs together, written to OUT/votes.
 
     Votes that are there already are replaced only by votes that contain theirs.
@@ -199,30 +201,30 @@ def join_runs(runs: Sequence[Path], out: Path) -> Poll:
         raise ConfigError(
             f"{out} has edges of its own, of which the joined votes would not be; choose another folder"
         )
-    joined = Poll.join([poll_of(run) for run in runs])
+    joined = VoteStore.join([run_votes(run) for run in runs])
     if (out / "votes" / "plan.json").exists():
         lost = sorted(set(_read_plan(out / "votes")["plan"]["data"]) - set(joined.plan.get("data", ())))
         if lost:
             raise ConfigError(f"{out} has votes of other data, which would be lost: {lost[0]}; join it, too")
-    write_poll(joined, out / "votes")
+    write_votes(joined, out / "votes")
     return joined
 
 
-def write_poll(poll: Poll, folder: str | Path) -> None:
+def write_votes(store: VoteStore, folder: str | Path) -> None:
     """Write votes to a folder; what is there is replaced.
 
     >>> import tempfile
     >>> from eventcargo.edges import EdgeTable
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_poll(Poll.of(EdgeTable.join([])), f"{folder}/votes")
-    ...     read_poll(f"{folder}/votes").votes
+    ...     write_votes(VoteStore.of(EdgeTable.join([])), f"{folder}/votes")
+    ...     read_votes(f"{folder}/votes").votes
     {}
     """
     folder = Path(folder)
     fresh, old = (folder.with_name(f".{folder.name}.{what}") for what in ("new", "old"))
     shutil.rmtree(fresh, ignore_errors=True)
     with atomic_folder(fresh) as target:
-        _write(poll, target)
+        _write(store, target)
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
         folder.rename(old)
@@ -230,20 +232,20 @@ def write_poll(poll: Poll, folder: str | Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _write(poll: Poll, target: Path) -> None:
+def _write(store: VoteStore, target: Path) -> None:
     rows = {}
-    for name, table in _tables(poll).items():
+    for name, table in _tables(store).items():
         table.rechunk().write_parquet(target / f"{name}.parquet", compression="lz4")
         rows[name] = _size(table)
-    kinds = [list(kind) for kind in poll.votes]
-    content = {"plan": poll.plan, "kinds": kinds, "sizes": rows}
+    kinds = [list(kind) for kind in store.votes]
+    content = {"plan": store.plan, "kinds": kinds, "sizes": rows}
     write_document(target / "plan.json", FORMAT, FORMAT_VERSION, content)
 
 
-def _tables(poll: Poll) -> dict[str, pl.DataFrame]:
-    """All tables of a poll by the names of their files."""
-    tables = {"carriers": poll.carriers}
-    for (test, polarity), votes in poll.votes.items():
+def _tables(store: VoteStore) -> dict[str, pl.DataFrame]:
+    """All tables of a store by the names of their files."""
+    tables = {"positives": store.positives}
+    for (test, polarity), votes in store.votes.items():
         tables |= {f"{test}-{polarity}-{name}": getattr(votes, name) for name in TABLES}
     return tables
 
@@ -253,11 +255,11 @@ def _size(table: pl.DataFrame) -> list[int]:
     return [len(table), int(table.to_series(list(table.dtypes).index(pl.Int64())).sum())]
 
 
-def read_poll(folder: str | Path) -> Poll:
+def read_votes(folder: str | Path) -> VoteStore:
     """The votes in a folder; what is damaged, or belongs to other votes, is refused by name."""
     folder = Path(folder)
     content = _read_plan(folder)
-    carriers = _read(folder, "carriers", CARRIERS, content)
+    positives = _read(folder, "positives", POSITIVES, content)
     votes = {}
     for test, polarity in content["kinds"]:
         names = {name: f"{test}-{polarity}-{name}" for name in TABLES}
@@ -266,7 +268,7 @@ def read_poll(folder: str | Path) -> Poll:
             votes[test, polarity] = Votes(test, polarity, **tables)
         except DataError as error:
             raise DataError(f"{folder}, {test}-{polarity}: {error}") from None
-    return Poll(votes, carriers, content["plan"])
+    return VoteStore(votes, positives, content["plan"])
 
 
 def _read(
@@ -300,4 +302,4 @@ def _read_plan(folder: Path) -> dict[str, Any]:
 
 def untrusted_labels(run: Path) -> tuple[str, ...]:
     """Labels of a run's votes whose model was no better than their base rate."""
-    return tuple(poll_of(run).plan.get("untrusted", ()))
+    return tuple(run_votes(run).plan.get("untrusted", ()))

@@ -44,31 +44,31 @@ COUNTS: dict[str, pl.DataType] = {
     "before": pl.Int64(),
     "entropy": pl.Int64(),
 }
-CHANCES: dict[str, pl.DataType] = {
+EXPOSED: dict[str, pl.DataType] = {
     "label": pl.String(),
     "event": pl.String(),
-    "chances": pl.Int64(),  # tested sequences in which the event type occurred
+    "exposed": pl.Int64(),  # tested sequences in which the event type occurred
 }
 SUPPORT: dict[str, pl.DataType] = {"label": pl.String(), "support": pl.Int64()}
-TABLES = {"counts": COUNTS, "chances": CHANCES, "tested": SUPPORT}
+TABLES = {"counts": COUNTS, "exposed": EXPOSED, "tested": SUPPORT}
 
 
 @dataclass(frozen=True)
 class Votes:
     """Counts of one test in the sequences that carry the label (polarity present) or do not (absent).
 
-    `counts` has the pairs of a label and an event type for which an edge was found, `chances` all that met in
-    a tested sequence, without which the chances of parts could not be added, and `tested` the support of
+    `counts` has the pairs of a label and an event type for which an edge was found, `exposed` all that met in
+    a tested sequence, without which the exposed of parts could not be added, and `tested` the support of
     every label. Each is sorted by name.
 
     >>> Votes.of(EdgeTable.join([])).table.columns[:6]
-    ['label', 'event', 'votes', 'support', 'chances', 'frequency']
+    ['label', 'event', 'votes', 'support', 'exposed', 'frequency']
     """
 
     test: str
     polarity: str
     counts: pl.DataFrame
-    chances: pl.DataFrame
+    exposed: pl.DataFrame
     tested: pl.DataFrame
 
     def __post_init__(self) -> None:
@@ -77,10 +77,10 @@ class Votes:
             if dict(getattr(self, name).schema) != schema:
                 found = ", ".join(getattr(self, name).columns)
                 raise DataError(f"the votes have other {name} than they should: the columns {found}")
-        _check(self.table, "votes", "chances")
-        most = self.chances.group_by("label").agg(pl.col("chances").max())
-        if len(most.join(self.tested, on="label", how="left").filter(_more("chances", "support"))):
-            _check(self.chances.join(self.tested, on="label", how="left"), "chances", "support")
+        _check(self.table, "votes", "exposed")
+        most = self.exposed.group_by("label").agg(pl.col("exposed").max())
+        if len(most.join(self.tested, on="label", how="left").filter(_more("exposed", "support"))):
+            _check(self.exposed.join(self.tested, on="label", how="left"), "exposed", "support")
 
     @classmethod
     def of(cls, table: EdgeTable, test: str = "total", polarity: str = "present") -> "Votes":
@@ -122,7 +122,7 @@ class Votes:
         before and entropy null where they are not known of every vote.
         """
         pairs = ["label", "event"]
-        joined = self.counts.join(self.chances, on=pairs, how="left", maintain_order="left")
+        joined = self.counts.join(self.exposed, on=pairs, how="left", maintain_order="left")
         joined = joined.join(self.tested, on="label", how="left", maintain_order="left")
         known = {"before": pl.col("informed") == pl.col("votes")}
         known["entropy"] = known["before"]
@@ -130,9 +130,9 @@ class Votes:
             pl.when(known.get(name, True)).then(pl.col(name) / GRAINS / pl.col("votes")).alias(name)
             for name in SUMS
         ]
-        counts = ["votes", "support", "chances"]
+        counts = ["votes", "support", "exposed"]
         frequency = (pl.col("votes") / pl.col("support")).alias("frequency")
-        filled = joined.with_columns(pl.col("support", "chances").fill_null(0))
+        filled = joined.with_columns(pl.col("support", "exposed").fill_null(0))
         return filled.select(*pairs, *counts, frequency, *means, "promoting")
 
 
@@ -149,25 +149,25 @@ class Count:
         self._start()
 
     def _start(self) -> None:
-        self._counts, self._chances = (Keys(), Sums([*COUNTS][2:])), (Keys(), Sums(["chances"]))
+        self._counts, self._exposed = (Keys(), Sums([*COUNTS][2:])), (Keys(), Sums(["exposed"]))
         self._tested = dict[Kind, list[pl.DataFrame]]()
 
     def add(self, table: EdgeTable) -> None:
         """Count the votes of a table."""
         check_filled(table.edges, ("sequence", "label", "event"), "edges")
-        check_filled(table.chances, ("label", "event", "sequences"), "chances")
+        check_filled(table.exposed, ("label", "event", "sequences"), "exposed")
         check_numbers(table.edges)
         for kind in table.support.select("test", "polarity").unique().rows():
             part = table.support.filter(test=kind[0], polarity=kind[1]).select("label", support="sequences")
             self._tested.setdefault((kind[0], kind[1]), []).append(part)
-        with ThreadPoolExecutor(1) as pool:  # chances and edges have nothing in common: a core each
-            waiting = pool.submit(self._add_chances, table.chances)
+        with ThreadPoolExecutor(1) as pool:  # exposed and edges have nothing in common: a core each
+            waiting = pool.submit(self._add_chances, table.exposed)
             self._add_edges(table)
             waiting.result()
 
-    def _add_chances(self, chances: pl.DataFrame) -> None:
-        keys, sums = self._chances
-        sums.add(keys.of(chances), chances.select(chances="sequences"))
+    def _add_chances(self, exposed: pl.DataFrame) -> None:
+        keys, sums = self._exposed
+        sums.add(keys.of(exposed), exposed.select(exposed="sequences"))
 
     def _add_edges(self, table: EdgeTable) -> None:
         keys, sums = self._counts
@@ -180,22 +180,22 @@ class Count:
         """Add votes that were counted before."""
         kind = {"test": pl.lit(votes.test), "polarity": pl.lit(votes.polarity)}
         self._tested.setdefault((votes.test, votes.polarity), []).append(votes.tested)
-        for (keys, sums), part in ((self._chances, votes.chances), (self._counts, votes.counts)):
+        for (keys, sums), part in ((self._exposed, votes.exposed), (self._counts, votes.counts)):
             check_filled(part, part.columns, "votes")
             sums.add(keys.of(part.with_columns(**kind)), part)
 
     def votes(self) -> dict[Kind, Votes]:
         """The votes by test and polarity, after which the count starts again from nothing."""
         with ThreadPoolExecutor(2) as pool:
-            named = pool.map(lambda pair: pair[0].named(pair[1].table()), (self._counts, self._chances))
-            counts, chances = named
+            named = pool.map(lambda pair: pair[0].named(pair[1].table()), (self._counts, self._exposed))
+            counts, exposed = named
         tested = self._tested
         self._start()  # frees memory that the checks of the votes need
         return {
             kind: replace(
                 _none(*kind),
                 counts=counts.get(kind, pl.DataFrame(schema=COUNTS)),
-                chances=chances.get(kind, pl.DataFrame(schema=CHANCES)),
+                exposed=exposed.get(kind, pl.DataFrame(schema=EXPOSED)),
                 tested=summed(pl.concat(tested[kind])),
             )
             for kind in sorted(tested)

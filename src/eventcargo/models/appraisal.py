@@ -19,20 +19,20 @@ from eventcargo.models.density import DensityModel, walk
 from eventcargo.models.quality import Quality, label_quality, overall_quality
 from eventcargo.models.transformer.model import Transformer
 
-MOST_SEQUENCES, MOST_EVENTS = 20_000, 10_000
+MAX_SEQUENCES, MAX_EVENTS = 20_000, 10_000
 """Held-out sequences whose labels are looked at, and about how many events of the first ones."""
 
-LEAST_SEQUENCES = 20
+MIN_SEQUENCES = 20
 """With fewer held-out sequences there is no calibration: the model's own logits are kept."""
 
 
 def appraise(model: Transformer, kept: EventDataset, held: EventDataset, unlabelled: bool = False) -> Quality:
     """Calibrate a model on held-out sequences and measure it there; `kept` are those it was trained on."""
-    held = held[:MOST_SEQUENCES]
+    held = held[:MAX_SEQUENCES]
     model.calibrate(Calibration(*np.ones((3, len(model.label_names)))))
     answers = ask(model, held)
     logits, prefix = answers.whole, answers.prefix
-    if len(held) >= LEAST_SEQUENCES:
+    if len(held) >= MIN_SEQUENCES:
         logits, prefix, helps = crossed(answers)
         found = Calibration.fit(answers)
         model.calibrate(found if helps else found.without_slopes())
@@ -92,7 +92,7 @@ def event_quality(
     model: Transformer, kept: EventDataset, held: EventDataset, rates: Rates
 ) -> dict[str, float]:
     """Perplexity of the next event: of the model, of single events and of pairs of neighbours."""
-    held = held[: int(np.searchsorted(held.rows.offsets, MOST_EVENTS)) + 1]
+    held = held[: int(np.searchsorted(held.rows.offsets, MAX_EVENTS)) + 1]
     pairs = Counts.fit(kept, model.vocabulary)
     losses = {name: [np.zeros(0)] for name in ("perplexity", "unigram_perplexity", "bigram_perplexity")}
     for _, batch in walk(model, held, tokens=4_096):

@@ -25,7 +25,7 @@ sure but too small to matter is not worth its cost."""
 SPREAD = 0.25
 """Standard deviation of the logarithm of a label's slope around that of all labels, before data."""
 
-LEAST_ERROR = 1e-9
+MIN_ERROR = 1e-9
 """Keeps the lead of losses that differ by the same amount everywhere a number."""
 
 LOG_SLOPES = np.linspace(-1.5, 1.5, 61)
@@ -104,7 +104,7 @@ def lead(worse: Floats, better: Floats) -> Floats:
     """
     gains = worse - better
     error, total = np.sqrt(len(gains)) * gains.std(axis=0), gains.sum(axis=0)
-    result: Floats = total / np.maximum(error, LEAST_ERROR)
+    result: Floats = total / np.maximum(error, MIN_ERROR)
     return result
 
 

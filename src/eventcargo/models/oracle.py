@@ -36,8 +36,8 @@ class Oracle:
     >>> from eventcargo.models import label_probabilities
     >>> from eventcargo.simulate.exact import ExactConfig
     >>> process = ExactProcess.from_config(ExactConfig(label_noise=0.02), seed=1)
-    >>> chances = label_probabilities(Oracle(process), process.sample(100, seed=1).data)
-    >>> np.unique(chances.astype(float).round(6)).tolist()
+    >>> probabilities = label_probabilities(Oracle(process), process.sample(100, seed=1).data)
+    >>> np.unique(probabilities.astype(float).round(6)).tolist()
     [0.02, 0.98]
     """
 
@@ -69,11 +69,11 @@ class Oracle:
         with np.errstate(divide="ignore"):
             return np.maximum(np.log(np.concatenate(found)), IMPOSSIBLE)
 
-    def _over_ids(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _over_ids(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         """Chances of the process, whose last column is the end, in the order of ids; then a row for EOS."""
-        over_ids = np.zeros((len(chances) + 1, len(self.vocabulary)))
-        over_ids[:-1, len(SPECIAL) :] = chances[:, :-1]
-        over_ids[:-1, EOS] = chances[:, -1]
+        over_ids = np.zeros((len(probabilities) + 1, len(self.vocabulary)))
+        over_ids[:-1, len(SPECIAL) :] = probabilities[:, :-1]
+        over_ids[:-1, EOS] = probabilities[:, -1]
         over_ids[-1, EOS] = 1.0
         return over_ids
 
@@ -85,9 +85,9 @@ class Oracle:
                 found.append(at_end)
                 continue
             found.append(np.concatenate([self.process.label_posteriors(events), at_end])[positions])
-        chances = np.concatenate(found)
+        probabilities = np.concatenate(found)
         with np.errstate(divide="ignore"):
-            return np.clip(np.log(chances) - np.log1p(-chances), -LOGIT_LIMIT, LOGIT_LIMIT)
+            return np.clip(np.log(probabilities) - np.log1p(-probabilities), -LOGIT_LIMIT, LOGIT_LIMIT)
 
     def _asked(
         self, batch: Batch, where: NDArray[np.bool_], may_hide: bool = False

@@ -98,7 +98,7 @@ def label_quality(
     base = np.broadcast_to(np.log(rates) - np.log1p(-rates), truth.shape)
     losses, base_losses, raw_losses = (log_losses(truth, each) for each in (logits, base, raw))
     leads = lead(base_losses, losses)
-    chances, raw_chances = _sigmoid(logits), _sigmoid(raw)
+    probabilities, raw_probabilities = _sigmoid(logits), _sigmoid(raw)
     rows = []
     for at, name in enumerate(names):
         n_held, y = int(truth[:, at].sum()), truth[:, at]
@@ -114,8 +114,8 @@ def label_quality(
                 log_loss=float(losses[:, at].mean()),
                 base_log_loss=float(base_losses[:, at].mean()),
                 raw_log_loss=float(raw_losses[:, at].mean()),
-                calibration_error=calibration_error(y, chances[:, at]),
-                raw_calibration_error=calibration_error(y, raw_chances[:, at]),
+                calibration_error=calibration_error(y, probabilities[:, at]),
+                raw_calibration_error=calibration_error(y, raw_probabilities[:, at]),
                 trusted=not reason,
                 reason=reason,
             )
@@ -153,7 +153,7 @@ def overall_quality(
     }
 
 
-def calibration_error(truth: Truth, chances: Floats) -> float:
+def calibration_error(truth: Truth, probabilities: Floats) -> float:
     """Expected calibration error: the mean gap between probability and frequency, in bins of probability.
 
     >>> calibration_error(np.array([True, False, False, False]), np.full(4, 0.45))
@@ -161,8 +161,8 @@ def calibration_error(truth: Truth, chances: Floats) -> float:
     """
     if len(truth) == 0:
         return 0.0
-    bins = np.minimum((chances * BINS).astype(np.int64), BINS - 1)
-    gaps = np.bincount(bins, chances - truth, BINS)
+    bins = np.minimum((probabilities * BINS).astype(np.int64), BINS - 1)
+    gaps = np.bincount(bins, probabilities - truth, BINS)
     return float(np.abs(gaps).sum() / len(truth))
 
 
@@ -180,5 +180,5 @@ def _mean(values: list[Any], weights: list[int] | None = None) -> float | None:
 
 
 def _sigmoid(logits: Floats) -> Floats:
-    chances: Floats = np.exp(-np.logaddexp(0.0, -logits))
-    return chances
+    probabilities: Floats = np.exp(-np.logaddexp(0.0, -logits))
+    return probabilities

@@ -1,10 +1,10 @@
-"""Selection: which sequences are tested for which labels.
+"""Cases: which sequences are tested for which labels.
 
 A label is tested in the sequences that carry it, and in some that do not: an event that holds a label down
 shows only there. Most sequences without a label tell nothing of it, so for each label those are taken in
-which, at most one event type being hidden, it is most expected; as many as a multiple of its support, so that
-the cost stays in proportion. Labels that cost a forward pass for each event type are tested in a limited
-number of sequences of either kind, because a frequency needs no more.
+which, at most one event type being hidden, it is most expected; as many as a multiple of its
+support, so that the cost stays in proportion. Labels that cost a forward pass for each event type are tested
+in a limited number of sequences of either kind, because a frequency needs no more.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel, walk
-from eventcargo.oneshot.total import explicit_labels, reach
+from eventcargo.oneshot.total import linear_labels, reach
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -26,63 +26,63 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class SelectionConfig:
+class CasesConfig:
     """How many sequences are tested."""
 
     absent: float = 1.0
     """sequences without a label tested for it, as a multiple of those that carry it"""
-    least_absent: int = 50
+    min_absent: int = 50
     """and so many at least"""
-    most: int = 500
+    max_cases: int = 500
     """sequences of either kind for a label whose event types each cost a forward pass; 0: no limit"""
 
     def __post_init__(self) -> None:
-        for name in ("absent", "least_absent", "most"):
+        for name in ("absent", "min_absent", "max_cases"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise ConfigError(f"{name}={getattr(self, name)}: use 0 or more")
 
 
 @dataclass(frozen=True)
-class Selection:
+class Cases:
     """Pairs of a sequence and a label to be tested, by whether the sequence carries the label."""
 
     present: sp.csr_array  # (sequences, labels), 1 where tested
     absent: sp.csr_array
 
-    def rows(self, which: Ints) -> "Selection":
-        """The selection of some sequences."""
-        return Selection(self.present[which], self.absent[which])
+    def rows(self, which: Ints) -> "Cases":
+        """The cases of some sequences."""
+        return Cases(self.present[which], self.absent[which])
 
 
-def select(
+def select_cases(
     model: DensityModel,
     data: EventDataset,
-    config: SelectionConfig,
+    config: CasesConfig,
     seeds: Ints,
     progress: Progress | None = None,
     *,
     allowed: Flags | None = None,
-) -> Selection:
+) -> Cases:
     """What is to be tested; `seeds`, one for each sequence, decide where only some of them are.
 
     `allowed`, (labels, V), says which event types may be hidden for which label.
     """
-    costly = ~explicit_labels(model) & (config.most > 0)
+    costly = ~linear_labels(model) & (config.max_cases > 0)
     carried = data.label_matrix()
     wanted = np.ceil(config.absent * data.support)
-    wanted = np.maximum(wanted, config.least_absent * (config.absent > 0)).astype(np.int64)
-    wanted[costly] = np.minimum(wanted[costly], config.most)
-    present = _limited(carried, np.where(costly, config.most, len(data)), seeds)
-    return Selection(present, _nearest(model, data, wanted, carried, progress, allowed))
+    wanted = np.maximum(wanted, config.min_absent * (config.absent > 0)).astype(np.int64)
+    wanted[costly] = np.minimum(wanted[costly], config.max_cases)
+    present = _limited(carried, np.where(costly, config.max_cases, len(data)), seeds)
+    return Cases(present, _nearest(model, data, wanted, carried, progress, allowed))
 
 
-def _limited(carried: sp.csr_array, most: Ints, seeds: Ints) -> sp.csr_array:
+def _limited(carried: sp.csr_array, max_cases: Ints, seeds: Ints) -> sp.csr_array:
     """For each label at most so many of the sequences that carry it, those of the smallest seeds."""
     rows, labels = carried.nonzero()
     order = np.lexsort((rows, seeds[rows], labels))
     starts = np.searchsorted(labels[order], np.arange(carried.shape[1]))
     rank = np.arange(len(order)) - starts[labels[order]]
-    kept = order[rank < most[labels[order]]]
+    kept = order[rank < max_cases[labels[order]]]
     return _marked(rows[kept], labels[kept], carried.shape)
 
 
@@ -115,8 +115,8 @@ def _marked(rows: Ints, labels: Ints, shape: tuple[int, int]) -> sp.csr_array:
 class _Nearest:
     """The sequences of the highest values so far; of equal ones, those that came first."""
 
-    def __init__(self, most: int) -> None:
-        self._most, self._least = most, -np.inf if most else np.inf
+    def __init__(self, max_cases: int) -> None:
+        self._most, self._least = max_cases, -np.inf if max_cases else np.inf
         self._rows, self._values = np.zeros(0, np.int64), np.zeros(0)
 
     def add(self, rows: Ints, values: NDArray[np.float64]) -> None:

@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from eventcargo.errors import ConfigError
-from eventcargo.oneshot.cases import SelectionConfig
+from eventcargo.oneshot.cases import CasesConfig
 from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
-from eventcargo.oneshot.score_shard import Examiner, Flags
-from eventcargo.oneshot.thresholds import PAPER_CUT, Cut, RelativeCut, StaticCut
+from eventcargo.oneshot.score_shard import ConfiguredTest, Flags
+from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, EdgeThreshold, RelativeThreshold, StaticThreshold
 from eventcargo.oneshot.total import TotalTest
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
 @dataclass(frozen=True)
-class ExtractConfig(SelectionConfig, PrefixConfig):
+class ExtractConfig(CasesConfig, PrefixConfig):
     """Settings of phase 1."""
 
     test: Literal["total", "prefix", "both"] = "total"
@@ -23,10 +23,10 @@ class ExtractConfig(SelectionConfig, PrefixConfig):
     as the paper does; both"""
     threshold: float = 0.2
     """total, and prefix with a static cut: strength in nats above which an event type is an edge"""
-    cut: Literal["relative", "pooled", "static"] = "relative"
-    """prefix: an edge is stronger than the mean of its sequence by z_cut standard deviations (relative), than
-    the mean of many sequences (pooled), or than threshold (static)"""
-    z_cut: float = 2.75
+    threshold_kind: Literal["relative", "pooled", "static"] = "relative"
+    """prefix: an edge is stronger than the mean of its sequence by z_threshold standard deviations
+    (relative), than the mean of many sequences (pooled), or than threshold (static)"""
+    z_threshold: float = 2.75
     """prefix: standard deviations of the relative cut"""
     preset: Literal["default", "paper"] = "default"
     """paper: the prefix test with the paper's settings, whatever else is set for it"""
@@ -35,17 +35,17 @@ class ExtractConfig(SelectionConfig, PrefixConfig):
     workers: int = 0
     """processes; 0: one for each core where it pays. The result does not depend on it"""
     max_memory: str = ""
-    """most memory all processes may take together, such as 4G; empty: no limit"""
+    """max_cases memory all processes may take together, such as 4G; empty: no limit"""
     seed: int = 0
     """number that all random draws follow from"""
 
     def __post_init__(self) -> None:
-        SelectionConfig.__post_init__(self)
+        CasesConfig.__post_init__(self)
         PrefixConfig.__post_init__(self)
         if self.test not in ("total", "prefix", "both"):
             raise ConfigError(f"test={self.test!r}: use total, prefix or both")
-        if self.cut not in ("relative", "pooled", "static"):
-            raise ConfigError(f"cut={self.cut!r}: use relative, pooled or static")
+        if self.threshold_kind not in ("relative", "pooled", "static"):
+            raise ConfigError(f"threshold_kind={self.threshold_kind!r}: use relative, pooled or static")
         if self.preset not in ("default", "paper"):
             raise ConfigError(f"preset={self.preset!r}: use default or paper")
         if self.shard < 1:
@@ -65,24 +65,30 @@ class ExtractConfig(SelectionConfig, PrefixConfig):
     @property
     def pools(self) -> bool:
         """Whether a cut has to be fitted to the scores of many sequences first."""
-        return "prefix" in self.tests and self.cut == "pooled" and self.preset != "paper"
+        return "prefix" in self.tests and self.threshold_kind == "pooled" and self.preset != "paper"
 
-    def examiners(self, pooled: float | None = None, allowed: Flags | None = None) -> list[Examiner]:
+    def configured_tests(
+        self, pooled: float | None = None, allowed: Flags | None = None
+    ) -> list[ConfiguredTest]:
         """The tests with their cuts; the prefix test looks at sequences that carry the label only.
 
         `allowed`, (labels, V), says which pairs of a label and an event type may be edges.
         """
-        made = {"total": Examiner(TotalTest(allowed), StaticCut(self.threshold), allowed=allowed)}
-        cut = self._cut(pooled)
-        made["prefix"] = Examiner(PrefixTest(self.prefix, cut), cut, ("present",), allowed)
+        made = {"total": ConfiguredTest(TotalTest(allowed), StaticThreshold(self.threshold), allowed=allowed)}
+        threshold = self._threshold(pooled)
+        made["prefix"] = ConfiguredTest(PrefixTest(self.prefix, threshold), threshold, ("present",), allowed)
         return [made[name] for name in self.tests]
 
-    def _cut(self, pooled: float | None) -> Cut:
+    def _threshold(self, pooled: float | None) -> EdgeThreshold:
         if self.preset == "paper":
-            return PAPER_CUT
-        if self.cut == "pooled" and pooled is not None:
-            return StaticCut(pooled)
-        return StaticCut(self.threshold) if self.cut == "static" else RelativeCut(self.z_cut)
+            return PAPER_THRESHOLD
+        if self.threshold_kind == "pooled" and pooled is not None:
+            return StaticThreshold(pooled)
+        return (
+            StaticThreshold(self.threshold)
+            if self.threshold_kind == "static"
+            else RelativeThreshold(self.z_threshold)
+        )
 
     @property
     def prefix(self) -> PrefixConfig:

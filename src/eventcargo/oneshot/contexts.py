@@ -73,10 +73,10 @@ def _check(config: ContextConfig, name: str, good: bool, allowed: str) -> None:
 
 @dataclass(frozen=True)
 class Proposals:
-    """For each position the ids that may be drawn, in the order of ids, and their cumulative chances.
+    """For each position the ids that may be drawn, in the order of ids, and their cumulative probabilities.
 
-    In the order of ids, not of chances: two chances that differ by rounding alone then cannot change places,
-    and with them the draws, from one machine to another.
+    In the order of ids, not of probabilities: two probabilities that differ by rounding alone then cannot
+    change places, and with them the draws, from one machine to another.
     """
 
     ids: Ids  # (positions, k)
@@ -114,11 +114,13 @@ def propose(logits: Tensor, config: ContextConfig) -> Proposals:
         events = events / config.temperature
     top, columns = _largest(events, min(config.top_k or events.shape[1], events.shape[1]))
     total = _log_total(events, top, config.top_p)
-    ids, chances = columns.cpu().numpy() + UNK, (top.double() - total).exp().cpu().numpy()
-    ids, chances = _ordered(ids, chances, np.lexsort((ids, -chances), axis=1))  # of equal ones the first id
-    chances = np.where(_nucleus(chances, config), chances, 0.0)
-    ids, chances = _ordered(ids, chances, ids.argsort(axis=1))
-    cumulative = chances.cumsum(axis=1)
+    ids, probabilities = columns.cpu().numpy() + UNK, (top.double() - total).exp().cpu().numpy()
+    ids, probabilities = _ordered(
+        ids, probabilities, np.lexsort((ids, -probabilities), axis=1)
+    )  # of equal ones the first id
+    probabilities = np.where(_nucleus(probabilities, config), probabilities, 0.0)
+    ids, probabilities = _ordered(ids, probabilities, ids.argsort(axis=1))
+    cumulative = probabilities.cumsum(axis=1)
     return Proposals(ids, cumulative / cumulative[:, -1:])
 
 
@@ -145,7 +147,7 @@ def _log_total(events: Tensor, top: Tensor, top_p: float) -> Tensor:
     """Logarithm of the sum of exponentials: (positions, 1); or of a part of it that says the same.
 
     A part is enough if even of it the top hold less than `top_p`: then the nucleus is all of them, and how
-    chances compare does not depend on the sum. With many event types a small part mostly is.
+    probabilities compare does not depend on the sum. With many event types a small part mostly is.
     """
     highest = top.amax(dim=1, keepdim=True)
     enough = (top - highest).exp_().sum(dim=1, keepdim=True) / max(top_p - 2 * ROUNDING, ROUNDING)
@@ -157,21 +159,21 @@ def _log_total(events: Tensor, top: Tensor, top_p: float) -> Tensor:
     return highest + total.log_()
 
 
-def _nucleus(chances: Floats, config: ContextConfig) -> NDArray[np.bool_]:
-    """Which of the chances, the largest first, are kept: (positions, k)."""
+def _nucleus(probabilities: Floats, config: ContextConfig) -> NDArray[np.bool_]:
+    """Which of the probabilities, the largest first, are kept: (positions, k)."""
     if config.top_p == 1:  # rounding must not drop the last ones
-        return np.ones(chances.shape, bool)
-    held = chances.cumsum(axis=1)
+        return np.ones(probabilities.shape, bool)
+    held = probabilities.cumsum(axis=1)
     if config.nucleus == "reaching":
-        kept = held - chances < config.top_p - ROUNDING
+        kept = held - probabilities < config.top_p - ROUNDING
     else:
         kept = held <= config.top_p + ROUNDING
     kept[:, 0] = True
     return kept
 
 
-def _ordered(ids: Ids, chances: Floats, order: Ids) -> tuple[Ids, Floats]:
-    return np.take_along_axis(ids, order, axis=1), np.take_along_axis(chances, order, axis=1)
+def _ordered(ids: Ids, probabilities: Floats, order: Ids) -> tuple[Ids, Floats]:
+    return np.take_along_axis(ids, order, axis=1), np.take_along_axis(probabilities, order, axis=1)
 
 
 def uniforms(seed: int, done: int, n: int, context: int, draws: str) -> Floats:

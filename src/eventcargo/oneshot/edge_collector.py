@@ -1,4 +1,4 @@
-"""Ledger: edges and what was looked at, kept as numbers while sequences are examined, named at the end."""
+"""EdgeCollector: edges and what was tested, collected as numbers per sequence and named at the end."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.batches import MARKS, Batch
-from eventcargo.edges import CARRIERS, CHANCES, EDGES, SUPPORT, EdgeTable
+from eventcargo.edges import EDGES, EXPOSED, POSITIVES, SUPPORT, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
-from eventcargo.oneshot.scores import Scores
+from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.total import Types
 
 Ints = NDArray[np.int64]
@@ -22,13 +22,13 @@ POLARITIES = ("absent", "present")
 """Whether a sequence carries the label it is tested for."""
 
 
-class Ledger:
+class EdgeCollector:
     """What tests found in the sequences of a data set, in the numbers of its model."""
 
     def __init__(self, model: DensityModel, data: EventDataset) -> None:
         self._model, self._data, self._carried = model, data, data.label_matrix()
         self._tested: dict[tuple[str, str], Ints] = {}
-        self._chances: dict[tuple[str, str], sp.csr_array] = {}
+        self._exposed: dict[tuple[str, str], sp.csr_array] = {}
         self._edges: list[pl.DataFrame] = []
 
     def note_tested(
@@ -46,9 +46,9 @@ class Ledger:
             met = _only(met, allowed)
         known = kind in self._tested
         self._tested[kind] = wanted.sum(axis=0) + (self._tested[kind] if known else 0)
-        self._chances[kind] = met + self._chances[kind] if known else met
+        self._exposed[kind] = met + self._exposed[kind] if known else met
 
-    def note_edges(self, test: str, rows: Ints, batch: Batch, kept: Scores) -> None:
+    def note_edges(self, test: str, rows: Ints, batch: Batch, kept: EventScores) -> None:
         """Scores of a batch that are edges; `rows` are its sequences in the data set."""
         sequences = rows[kept.rows]
         cut = self._data.lengths[sequences] - (batch.lengths[kept.rows] - MARKS)  # events not shown
@@ -58,7 +58,7 @@ class Ledger:
             "event": batch.ids[kept.rows, kept.positions],
             "position": (kept.positions - 1 + cut).astype(np.int32),
             "strength": kept.strength.astype(np.float32),
-            "spread": kept.spread.astype(np.float32),
+            "effect_sd": kept.effect_sd.astype(np.float32),
             "effect": kept.effect.astype(np.float32),
             **{name: _known(getattr(kept, name), len(kept)) for name in ("before", "entropy")},
         }
@@ -70,11 +70,11 @@ class Ledger:
         found = pl.concat(self._edges) if self._edges else None
         edges = empty if found is None else self._named(found.sort("sequence", "label", "test", "position"))
         support = [self._support(*kind) for kind in self._tested]
-        chances = [self._met(*kind) for kind in self._tested]
+        exposed = [self._met(*kind) for kind in self._tested]
         part = EdgeTable(
             edges,
             pl.concat([pl.DataFrame(schema=SUPPORT), *support]),
-            pl.concat([pl.DataFrame(schema=CHANCES), *chances]),
+            pl.concat([pl.DataFrame(schema=EXPOSED), *exposed]),
             self._carriers(),
         )
         return EdgeTable.join([part])
@@ -94,8 +94,8 @@ class Ledger:
     def _carriers(self) -> pl.DataFrame:
         """How many sequences carry each label, of how many that were given."""
         carried = np.asarray(self._carried.sum(axis=0)).ravel()
-        columns = {"label": pl.Series(self._data.label_names, dtype=pl.String), "carriers": carried}
-        return _table(CARRIERS, {**columns, "sequences": np.full(len(carried), len(self._data))})
+        columns = {"label": pl.Series(self._data.label_names, dtype=pl.String), "positives": carried}
+        return _table(POSITIVES, {**columns, "sequences": np.full(len(carried), len(self._data))})
 
     def _support(self, test: str, polarity: str) -> pl.DataFrame:
         tested = self._tested[test, polarity]
@@ -110,10 +110,10 @@ class Ledger:
         )
 
     def _met(self, test: str, polarity: str) -> pl.DataFrame:
-        found = sp.coo_array(self._chances[test, polarity])
+        found = sp.coo_array(self._exposed[test, polarity])
         labels, events = found.coords
         return _table(
-            CHANCES,
+            EXPOSED,
             {
                 "label": self._labels[labels],
                 "event": self._events[events],

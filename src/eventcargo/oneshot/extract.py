@@ -25,14 +25,14 @@ from eventcargo.files import atomic_file
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.density import DensityModel, check_labels, check_values, walk
 from eventcargo.models.training.checkpoint import data_fingerprint, model_fingerprint
-from eventcargo.oneshot.cases import Selection, select
+from eventcargo.oneshot.cases import Cases, select_cases
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.edge_collector import POLARITIES
 from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.score_shard import BLOCK, Flags, sequence_seeds
-from eventcargo.oneshot.scores import Scores
-from eventcargo.oneshot.thresholds import fit_pooled_cut
-from eventcargo.oneshot.workers import Crew, Task
+from eventcargo.oneshot.scores import EventScores
+from eventcargo.oneshot.thresholds import fit_pooled_threshold
+from eventcargo.oneshot.workers import Task, WorkerPool
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many sequences are done, and how many there are in all."""
@@ -81,10 +81,10 @@ def extract(
     size = -(-config.shard // BLOCK) * BLOCK
     folder = EdgeFolder.create(Path(out), _plan(model, data, config, size, knowledge), resume)
     seeds = sequence_seeds(data, config.seed)
-    selection = _selection(folder, model, data, config, seeds, progress, allowed)
-    pooled = _pooled_cut(folder, model, data, config, seeds) if config.pools else None
+    cases = _cases(folder, model, data, config, seeds, progress, allowed)
+    pooled = _pooled_threshold(folder, model, data, config, seeds) if config.pools else None
     _report_short(config, data, pooled)
-    task = Task(data, selection, seeds, size, config, pooled, allowed)
+    task = Task(data, cases, seeds, size, config, pooled, allowed)
     _run(model, task, folder, progress, deadline)
     return folder
 
@@ -97,8 +97,8 @@ def _run(
     if deadline < math.inf:
         left = np.random.default_rng(task.config.seed).permutation(left).tolist()
     done = total - sum(task.length(number) for number in left)
-    with Crew(model, task, folder) as crew:
-        for number in crew.run(left):
+    with WorkerPool(model, task, folder) as pool:
+        for number in pool.run(left):
             done += task.length(number)
             if progress is not None:
                 progress("testing", done, total)
@@ -145,7 +145,7 @@ def _plan(
     }
 
 
-def _selection(
+def _cases(
     folder: EdgeFolder,
     model: DensityModel,
     data: EventDataset,
@@ -153,27 +153,29 @@ def _selection(
     seeds: Any,
     progress: Progress | None,
     allowed: Flags | None,
-) -> Selection:
+) -> Cases:
     """What is tested; kept in the folder, so that it is found out once."""
-    path, shape = folder.folder / "selection.parquet", (len(data), len(model.label_names))
+    path, shape = folder.folder / "cases.parquet", (len(data), len(model.label_names))
     if not path.exists():
         told = None if progress is None else (lambda done, total: progress("selecting", done, total))
-        found = select(model, data, config, seeds, told, allowed=allowed)
-        _write_selection(path, found)
+        found = select_cases(model, data, config, seeds, told, allowed=allowed)
+        _write_cases(path, found)
     table = pl.read_parquet(path)
     parts = {name: table.filter(polarity=name) for name in POLARITIES}
-    return Selection(**{name: _matrix(part, shape) for name, part in parts.items()})
+    return Cases(**{name: _matrix(part, shape) for name, part in parts.items()})
 
 
-def _pooled_cut(
+def _pooled_threshold(
     folder: EdgeFolder, model: DensityModel, data: EventDataset, config: ExtractConfig, seeds: Any
 ) -> float:
     """The threshold of the pooled cut, from some sequences with labels; kept in the folder."""
-    path = folder.folder / "cut.json"
+    path = folder.folder / "threshold.json"
     if not path.exists():
         rows = np.flatnonzero(data.label_rows.lengths > 0)
         rows = np.sort(rows[np.argsort(seeds[rows], kind="stable")[:POOLED]])
-        threshold = fit_pooled_cut(_prefix_scores(model, data.select(rows), config, seeds[rows])).threshold
+        threshold = fit_pooled_threshold(
+            _prefix_scores(model, data.select(rows), config, seeds[rows])
+        ).threshold
         with atomic_file(path) as target:
             target.write_text(json.dumps({"threshold": threshold}), "utf-8")
     return float(json.loads(path.read_text("utf-8"))["threshold"])
@@ -181,7 +183,7 @@ def _pooled_cut(
 
 def _prefix_scores(
     model: DensityModel, data: EventDataset, config: ExtractConfig, seeds: Any
-) -> Iterator[Scores]:
+) -> Iterator[EventScores]:
     """Scores of all events of some sequences, with all particles."""
     test = PrefixTest(replace(config.prefix, error=0.0))
     for rows, batch in walk(model, data, tokens=4_096):
@@ -189,13 +191,13 @@ def _prefix_scores(
 
 
 def _report_short(config: ExtractConfig, data: EventDataset, pooled: float | None) -> None:
-    for examiner in config.examiners(pooled):
-        if isinstance(examiner.test, PrefixTest):
-            examiner.test.report_short(data.lengths)
+    for configured_test in config.configured_tests(pooled):
+        if isinstance(configured_test.test, PrefixTest):
+            configured_test.test.report_short(data.lengths)
 
 
-def _write_selection(path: Path, selection: Selection) -> None:
-    pairs = {name: getattr(selection, name).nonzero() for name in POLARITIES}
+def _write_cases(path: Path, cases: Cases) -> None:
+    pairs = {name: getattr(cases, name).nonzero() for name in POLARITIES}
     table = pl.concat(
         pl.DataFrame({"row": rows.astype(np.int64), "label": labels.astype(np.int64)}).with_columns(
             polarity=pl.lit(name)

@@ -24,8 +24,8 @@ from eventcargo.batches import Batch
 from eventcargo.errors import ConfigError, EventCargoWarning
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.contexts import ContextConfig, Contexts, repeat
-from eventcargo.oneshot.scores import Scores, bernoulli_entropy, bernoulli_kl, probability_change
-from eventcargo.oneshot.thresholds import Cut, RelativeCut
+from eventcargo.oneshot.scores import EventScores, bernoulli_entropy, bernoulli_kl, probability_change
+from eventcargo.oneshot.thresholds import EdgeThreshold, RelativeThreshold
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -80,7 +80,7 @@ class PrefixConfig(ContextConfig):
 PAPER = PrefixConfig(
     context=15, particles=68, top_k=35, top_p=0.8, nucleus="within", draws="independent", error=0.0
 )
-"""The paper's settings; `cuts.PAPER_CUT` is its cut."""
+"""The paper's settings; `cuts.PAPER_THRESHOLD` is its cut."""
 
 
 class PrefixTest:
@@ -108,8 +108,8 @@ class PrefixTest:
 
     name = "prefix"
 
-    def __init__(self, config: PrefixConfig | None = None, cut: Cut | None = None) -> None:
-        self.config, self.cut = config or PrefixConfig(), cut or RelativeCut()
+    def __init__(self, config: PrefixConfig | None = None, threshold: EdgeThreshold | None = None) -> None:
+        self.config, self.threshold = config or PrefixConfig(), threshold or RelativeThreshold()
 
     def scored(self, batch: Batch) -> NDArray[np.bool_]:
         """The positions that are scored: events after the context, (B, L)."""
@@ -118,7 +118,7 @@ class PrefixTest:
 
     def report_short(self, n_events: NDArray[np.int64]) -> None:
         """Warn of the sequences, given by their numbers of events, that can never have an edge."""
-        context, more = self.config.context, self.cut.least_positions
+        context, more = self.config.context, self.threshold.min_positions
         n_short = int((n_events < context + more).sum())
         if n_short:
             warnings.warn(
@@ -132,21 +132,22 @@ class PrefixTest:
     @torch.inference_mode()
     def score(
         self, model: DensityModel, batch: Batch, wanted: NDArray[np.bool_], seeds: NDArray[np.int64]
-    ) -> Scores:
+    ) -> EventScores:
         """Scores of every scored event for the wanted labels; see `OneshotTest`."""
         n_scored = self.scored(batch).sum(axis=1)
         rows = np.flatnonzero((n_scored > 0) & wanted.any(axis=1))
         draws = np.cumsum((n_scored * wanted.sum(axis=1))[rows] * max(self.config.particles, 1))
-        tallies: list[Tally] = []
+        tallies: list[ParticleSums] = []
         for part in np.split(rows, np.flatnonzero(np.diff(draws // DRAWS_AT_ONCE)) + 1):
             found = [
-                Tally(row, np.flatnonzero(wanted[row]), int(batch.lengths[row])) for row in part.tolist()
+                ParticleSums(row, np.flatnonzero(wanted[row]), int(batch.lengths[row]))
+                for row in part.tolist()
             ]
             self._fill(found, model, batch, seeds)
             tallies += found
         return _joined(tallies, self.config)
 
-    def _fill(self, tallies: Sequence["Tally"], model: DensityModel, batch: Batch, seeds: Ids) -> None:
+    def _fill(self, tallies: Sequence["ParticleSums"], model: DensityModel, batch: Batch, seeds: Ids) -> None:
         """Draw round by round until every sequence is settled."""
         passes = _Passes(model, batch, self.config)
         active = sorted(tallies, key=lambda tally: tally.length)
@@ -160,11 +161,11 @@ class PrefixTest:
             passes.run(active, np.array(drawn).reshape(len(active), n, self.config.context))
             active = [tally for tally in active if not self._settled(tally)]
 
-    def _settled(self, tally: "Tally") -> bool:
+    def _settled(self, tally: "ParticleSums") -> bool:
         """Whether more particles would hardly change a decision."""
         if len(self.config.rounds) == 1:
             return False
-        margins = self.cut.margins(np.concatenate(tally.draws))  # (particles, positions, labels)
+        margins = self.threshold.margins(np.concatenate(tally.draws))  # (particles, positions, labels)
         off, sd = np.abs(margins.mean(axis=0)), margins.std(axis=0, ddof=1)
         t = np.divide(off * tally.n**0.5, sd, out=np.full(off.shape, np.inf), where=sd > 0)
         return bool(stdtr(tally.n - 1, -t).sum() <= self.config.error)
@@ -181,7 +182,7 @@ class ParticleModel(Protocol):
         ...
 
 
-class Tally:
+class ParticleSums:
     """What the particles of one sequence have said so far, for its wanted labels."""
 
     def __init__(self, row: int, labels: Ids, length: int) -> None:
@@ -212,7 +213,7 @@ class Tally:
             self.draws.append(strength)
 
     @property
-    def spread(self) -> Floats:
+    def effect_sd(self) -> Floats:
         """Standard deviation of the effect over particles."""
         return np.sqrt(self.squares / max(self.n - 1, 1))
 
@@ -223,7 +224,7 @@ class _Passes:
     def __init__(self, model: DensityModel, batch: Batch, config: PrefixConfig) -> None:
         self._model, self._batch, self._config = model, batch, config
 
-    def run(self, tallies: Sequence[Tally], drawn: Ids | None) -> None:
+    def run(self, tallies: Sequence[ParticleSums], drawn: Ids | None) -> None:
         """Add to each tally what its contexts (sequences, particles, context), or the observed one, say."""
         lengths = np.array([tally.length for tally in tallies], np.int64)
         n = 1 if drawn is None else drawn.shape[1]
@@ -234,7 +235,7 @@ class _Passes:
             for start, stop in _packed(lengths, self._config.tokens // n_part, PADDING // n_part):
                 self._run(tallies[start:stop], n_part, None if part is None else part[start:stop])
 
-    def _run(self, tallies: Sequence[Tally], n: int, contexts: Ids | None) -> None:
+    def _run(self, tallies: Sequence[ParticleSums], n: int, contexts: Ids | None) -> None:
         """One pass over `n` particles of each of some sequences."""
         context, keeps = self._config.context, len(self._config.rounds) > 1
         batch = repeat(self._batch, np.repeat([tally.row for tally in tallies], n), tallies[-1].length)
@@ -271,20 +272,20 @@ def _packed(lengths: Ids, tokens: int, padding: int) -> Iterator[tuple[int, int]
         start = stop
 
 
-def _joined(tallies: Sequence[Tally], config: PrefixConfig) -> Scores:
+def _joined(tallies: Sequence[ParticleSums], config: PrefixConfig) -> EventScores:
     """Scores of all sequences, sorted by row, label and position."""
     positions = [np.arange(config.context + 1, tally.length - 1) for tally in tallies]
     sizes = [len(tally.labels) * len(at) for tally, at in zip(tallies, positions, strict=True)]
     used = [tally.n if config.particles else 0 for tally in tallies]
     whole, real = np.zeros(0, np.int64), np.zeros(0)
     pairs = list(zip(tallies, positions, strict=True))
-    return Scores(
+    return EventScores(
         np.repeat([*(tally.row for tally in tallies)], sizes).astype(np.int64),
         np.concatenate([whole, *(np.repeat(tally.labels, len(at)) for tally, at in pairs)]),
         np.concatenate([whole, *(np.tile(at, len(tally.labels)) for tally, at in pairs)]),
         np.concatenate([real, *(tally.strength.T.ravel() for tally in tallies)]),
         np.concatenate([real, *(tally.effect.T.ravel() for tally in tallies)]),
-        np.concatenate([real, *(tally.spread.T.ravel() for tally in tallies)]),
+        np.concatenate([real, *(tally.effect_sd.T.ravel() for tally in tallies)]),
         np.repeat(used, sizes).astype(np.int64),
         np.concatenate([real, *(tally.before.T.ravel() for tally in tallies)]),
         np.concatenate([real, *(tally.entropy.T.ravel() for tally in tallies)]),

@@ -1,4 +1,4 @@
-"""Examination: the edges of a block of sequences, by one or more tests.
+"""Score a shard: the edges of a block of sequences, by one or more tests.
 
 Sequences are worked on in blocks that depend on nothing but their order, so that neither the size of shards
 nor the number of workers changes a result.
@@ -15,10 +15,10 @@ from eventcargo.batches import Batch, Batches, packed
 from eventcargo.edges import EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
-from eventcargo.oneshot.cases import Selection
-from eventcargo.oneshot.edge_collector import POLARITIES, Ledger
-from eventcargo.oneshot.scores import OneshotTest, Scores
-from eventcargo.oneshot.thresholds import Cut
+from eventcargo.oneshot.cases import Cases
+from eventcargo.oneshot.edge_collector import POLARITIES, EdgeCollector
+from eventcargo.oneshot.scores import EventScores, OneshotTest
+from eventcargo.oneshot.thresholds import EdgeThreshold
 from eventcargo.oneshot.total import Types
 
 Flags = NDArray[np.bool_]
@@ -31,11 +31,11 @@ TOKENS = 4_096
 
 
 @dataclass(frozen=True)
-class Examiner:
+class ConfiguredTest:
     """A test with its cut, and which polarities it looks at."""
 
     test: OneshotTest
-    cut: Cut
+    threshold: EdgeThreshold
     polarities: tuple[str, ...] = POLARITIES
     allowed: Flags | None = None  # (labels, V): pairs that may be edges; None: all
 
@@ -52,31 +52,35 @@ def sequence_seeds(data: EventDataset, seed: int) -> NDArray[np.int64]:
     return np.array([zlib.crc32(name) for name in ids], np.int64)
 
 
-def examine(
+def score_shard(
     model: DensityModel,
     data: EventDataset,
-    selection: Selection,
-    examiners: Sequence[Examiner],
+    cases: Cases,
+    configured_tests: Sequence[ConfiguredTest],
     seeds: NDArray[np.int64],
 ) -> EdgeTable:
     """The edges of the sequences of a data set in which labels were selected for testing."""
-    ledger = Ledger(model, data)
+    collector = EdgeCollector(model, data)
     for start in range(0, len(data), BLOCK):
         block = np.arange(start, min(start + BLOCK, len(data)))
         batches = Batches(data.select(block), model.vocabulary, model.max_length)
-        wanted = {name: getattr(selection, name)[block].toarray() > 0 for name in POLARITIES}
+        wanted = {name: getattr(cases, name)[block].toarray() > 0 for name in POLARITIES}
         types = Types.of(batches.take(np.arange(len(block))))
-        for examiner in examiners:
+        for configured_test in configured_tests:
             asked = np.zeros_like(wanted["present"])
-            for polarity in examiner.polarities:
+            for polarity in configured_test.polarities:
                 asked |= wanted[polarity]
-                ledger.note_tested(examiner.test.name, polarity, wanted[polarity], types, examiner.allowed)
-            asked &= _open(types, asked.shape, examiner.allowed)
+                collector.note_tested(
+                    configured_test.test.name, polarity, wanted[polarity], types, configured_test.allowed
+                )
+            asked &= _open(types, asked.shape, configured_test.allowed)
             for rows, batch in _batches(batches, asked.any(axis=1)):
-                scores = examiner.test.score(model, batch, asked[rows], seeds[block[rows]])
-                kept = _permitted(scores.take(examiner.cut.keep(scores)), batch, examiner.allowed)
-                ledger.note_edges(examiner.test.name, block[rows], batch, kept)
-    return ledger.table()
+                scores = configured_test.test.score(model, batch, asked[rows], seeds[block[rows]])
+                kept = _permitted(
+                    scores.take(configured_test.threshold.keep(scores)), batch, configured_test.allowed
+                )
+                collector.note_edges(configured_test.test.name, block[rows], batch, kept)
+    return collector.table()
 
 
 def _open(types: Types, shape: tuple[int, ...], allowed: Flags | None) -> Flags:
@@ -89,7 +93,7 @@ def _open(types: Types, shape: tuple[int, ...], allowed: Flags | None) -> Flags:
     return found
 
 
-def _permitted(kept: Scores, batch: Batch, allowed: Flags | None) -> Scores:
+def _permitted(kept: EventScores, batch: Batch, allowed: Flags | None) -> EventScores:
     """Without the pairs that may be no edges: to a relative cut they are background like all others."""
     if allowed is None:
         return kept

@@ -1,4 +1,4 @@
-"""Scores: what a test found out about events of sequences and their labels, one row for each such pair.
+"""EventScores: what a test found out about events of sequences and their labels, one row for each such pair.
 
 Flat columns: padding never costs memory, and a test may look at any set of pairs. Positions are those of
 `Batch.ids` everywhere; there are no offsets.
@@ -18,13 +18,13 @@ from eventcargo.models.density import DensityModel
 
 
 @dataclass(frozen=True)
-class Scores:
+class EventScores:
     """Scored pairs of an event and a label, sorted by row, label and position.
 
     `strength` is in nats and not negative; `effect` is the mean change of the label's probability that the
-    event makes, positive where it promotes the label. Both are means over particles, `spread` is the standard
-    deviation of the effect over them (0 where nothing is drawn). `before` and `entropy` tell of the label
-    given what the test conditions on, without the event; the information an edge has follows from them.
+    event makes, positive where it promotes the label. Both are means over particles, `effect_sd` is the
+    standard deviation of the effect over them (0 where nothing is drawn). `before` and `entropy` tell of the
+    label given what the test conditions on, without the event; the information an edge has follows from them.
     """
 
     rows: NDArray[np.int64]  # row of the batch
@@ -32,7 +32,7 @@ class Scores:
     positions: NDArray[np.int64]  # position in Batch.ids
     strength: NDArray[np.float64]
     effect: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    effect_sd: NDArray[np.float64]
     particles: NDArray[np.int64]  # draws that were used
     before: NDArray[np.float64] | None = None  # mean probability of the label without the event
     entropy: NDArray[np.float64] | None = None  # mean entropy of the label without the event, in nats
@@ -40,7 +40,7 @@ class Scores:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> "Scores":
+    def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> "EventScores":
         """Some of the pairs."""
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: part[which] for name, part in columns.items() if part is not None})
@@ -53,8 +53,9 @@ class OneshotTest(Protocol):
 
     def score(
         self, model: DensityModel, batch: Batch, wanted: NDArray[np.bool_], seeds: NDArray[np.int64]
-    ) -> Scores:
-        """Scores of every pair the test can look at, for the labels wanted in each sequence: (B, labels).
+    ) -> EventScores:
+        """Scores of every pair the test can look at, for the labels wanted in each sequence: (B,
+        labels).
 
         `seeds` has one number for each sequence, from which its draws follow: what stands beside a sequence
         in a batch changes nothing.

@@ -18,7 +18,7 @@ from eventcargo.models.density import DensityModel
 from eventcargo.models.linear.hiding import hiding
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.scores import Scores, bernoulli_entropy, bernoulli_kl, probability_change
+from eventcargo.oneshot.scores import EventScores, bernoulli_entropy, bernoulli_kl, probability_change
 from eventcargo.vocabulary import UNK
 
 Ints = NDArray[np.int64]
@@ -76,9 +76,9 @@ class TotalTest:
         batch: Batch,
         wanted: NDArray[np.bool_],
         seeds: Ints | None = None,  # noqa: ARG002 (nothing is drawn)
-    ) -> Scores:
+    ) -> EventScores:
         """Scores of the event types that change a wanted label at all."""
-        summed = explicit_labels(model)
+        summed = linear_labels(model)
         parts = []
         if (wanted & summed).any():
             parts.append(_by_sums(model, batch, wanted & summed, self.allowed))
@@ -95,7 +95,7 @@ def reach(model: DensityModel, batch: Batch, allowed: Flags | None = None) -> Fl
     Exact where a label is an explicit term alone. Otherwise what hiding changes in the explicit term counts,
     as if the rest stayed; without such a term it is the logit of the sequence as it is.
     """
-    summed = explicit_labels(model)
+    summed = linear_labels(model)
     whole = np.empty((len(batch.ids), len(summed)))
     if not summed.all():
         whole[:, ~summed] = end_logits(model, batch, np.flatnonzero(~summed))
@@ -109,7 +109,7 @@ def reach(model: DensityModel, batch: Batch, allowed: Flags | None = None) -> Fl
     return whole + slope * gained
 
 
-def _by_sums(model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None) -> Scores:
+def _by_sums(model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None) -> EventScores:
     """Scores of labels whose logit is the explicit term."""
     assert isinstance(model, Transformer)
     assert isinstance(model.linear, LinearTerm)
@@ -124,7 +124,7 @@ def _by_sums(model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | 
     return _scores(rows, labels, _first_positions(Types.of(batch), rows, ids), with_it, without)
 
 
-def explicit_labels(model: DensityModel) -> NDArray[np.bool_]:
+def linear_labels(model: DensityModel) -> NDArray[np.bool_]:
     """Labels whose logit at the end is an explicit term alone: (labels,)."""
     if not isinstance(model, Transformer) or not isinstance(model.linear, LinearTerm):
         return np.zeros(len(model.label_names), bool)
@@ -140,7 +140,7 @@ def end_logits(model: DensityModel, batch: Batch, columns: Ints) -> Floats:
     return logits
 
 
-def _by_passes(model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None) -> Scores:
+def _by_passes(model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None) -> EventScores:
     """Scores by a forward pass for each event type that is asked about."""
     columns = np.flatnonzero(wanted.any(axis=0))
     types = Types.of(batch)
@@ -178,17 +178,17 @@ def _first_positions(types: Types, rows: Ints, ids: Ints) -> Ints:
     return types.positions[at]
 
 
-def _scores(rows: Ints, labels: Ints, positions: Ints, whole: Floats, without: Floats) -> Scores:
+def _scores(rows: Ints, labels: Ints, positions: Ints, whole: Floats, without: Floats) -> EventScores:
     """Scores from logits with and without an event type, in the order of rows, labels and positions."""
     pair = torch.from_numpy(whole), torch.from_numpy(without)
     strength, effect = bernoulli_kl(*pair).numpy(), probability_change(*pair).numpy()
     order = np.lexsort((positions, labels, rows))
     none, once = np.zeros(len(rows)), np.ones(len(rows), np.int64)
     before, entropy = torch.sigmoid(pair[1]).numpy(), bernoulli_entropy(pair[1]).numpy()
-    return Scores(rows, labels, positions, strength, effect, none, once, before, entropy).take(order)
+    return EventScores(rows, labels, positions, strength, effect, none, once, before, entropy).take(order)
 
 
-def _joined(parts: list[Scores]) -> Scores:
+def _joined(parts: list[EventScores]) -> EventScores:
     whole = ("rows", "labels", "positions", "particles")
     columns = {
         field.name: np.concatenate(
@@ -197,7 +197,7 @@ def _joined(parts: list[Scores]) -> Scores:
                 *(getattr(part, field.name) for part in parts),
             ]
         )
-        for field in fields(Scores)
+        for field in fields(EventScores)
     }
-    joined = Scores(**columns)
+    joined = EventScores(**columns)
     return joined.take(np.lexsort((joined.positions, joined.labels, joined.rows)))

@@ -1,4 +1,4 @@
-"""Crew: the processes that examine shards, each with one thread: cores are used and not fought over."""
+"""WorkerPool: the processes that score shards, with one thread each: they do not compete for cores."""
 
 import multiprocessing as mp
 import os
@@ -19,10 +19,10 @@ from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
-from eventcargo.oneshot.cases import Selection
+from eventcargo.oneshot.cases import Cases
 from eventcargo.oneshot.config import ExtractConfig, memory
-from eventcargo.oneshot.score_shard import examine
-from eventcargo.oneshot.total import explicit_labels
+from eventcargo.oneshot.score_shard import score_shard
+from eventcargo.oneshot.total import linear_labels
 
 PROCESS_BYTES = 700 * 2**20
 """Memory of a process before it holds a model: Python, torch and its own buffers."""
@@ -33,7 +33,7 @@ class Task:
     """What is to be examined, in shards of `size` sequences."""
 
     data: EventDataset
-    selection: Selection
+    cases: Cases
     seeds: NDArray[np.int64]
     size: int
     config: ExtractConfig
@@ -44,29 +44,29 @@ class Task:
         """Sequences of a shard."""
         return min(self.size, len(self.data) - number * self.size)
 
-    def examine(self, number: int, model: DensityModel, folder: EdgeFolder) -> int:
+    def score_shard(self, number: int, model: DensityModel, folder: EdgeFolder) -> int:
         """Examine a shard and write it; its number."""
         rows = np.arange(number * self.size, number * self.size + self.length(number))
-        table = examine(
+        table = score_shard(
             model,
             self.data.select(rows),
-            self.selection.rows(rows),
-            self.config.examiners(self.pooled, self.allowed),
+            self.cases.rows(rows),
+            self.config.configured_tests(self.pooled, self.allowed),
             self.seeds[rows],
         )
         folder.write(number, table)
         return number
 
 
-class Crew:
+class WorkerPool:
     """One process here, or several that open the model and the data by themselves."""
 
     def __init__(self, model: DensityModel, task: Task, folder: EdgeFolder) -> None:
         self._model, self._task, self._folder = model, task, folder
         self._stack = ExitStack()
-        self.size = crew_size(model, task)
+        self.size = pool_size(model, task)
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "WorkerPool":
         return self
 
     def __exit__(
@@ -79,7 +79,7 @@ class Crew:
         if self.size == 1 or len(numbers) < 2:
             with _one_thread():
                 for number in numbers:
-                    yield self._task.examine(number, self._model, self._folder)
+                    yield self._task.score_shard(number, self._model, self._folder)
             return
         yield from self._run_apart(numbers)
 
@@ -100,7 +100,7 @@ class Crew:
 
 _NOTHING = EventDataset.from_sequences([])
 _here: dict[str, tuple[DensityModel, Task, EdgeFolder]] = {}
-"""What a process of a crew works with."""
+"""What a process of a pool works with."""
 
 
 def _start(home: Path, task: Task, folder: EdgeFolder) -> None:
@@ -111,7 +111,7 @@ def _start(home: Path, task: Task, folder: EdgeFolder) -> None:
 
 def _work(number: int) -> int:
     model, task, folder = _here["work"]
-    return task.examine(number, model, folder)
+    return task.score_shard(number, model, folder)
 
 
 @contextmanager
@@ -125,9 +125,9 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def crew_size(model: DensityModel, task: Task) -> int:
+def pool_size(model: DensityModel, task: Task) -> int:
     """How many processes to use: what was asked for, or one a core where forward passes are needed."""
-    passes = "prefix" in task.config.tests or bool((~explicit_labels(model)).any())
+    passes = "prefix" in task.config.tests or bool((~linear_labels(model)).any())
     movable = hasattr(model, "save_pretrained") and _on_cpu(model)
     asked = task.config.workers or ((os.cpu_count() or 1) if passes else 1)
     fitting = memory(task.config.max_memory) // (PROCESS_BYTES + 2 * _model_bytes(model))

@@ -20,7 +20,7 @@ POLARITIES = ("present", "absent")
 CANDIDATES = 20
 """Sequences looked at for each cause, the strongest ones."""
 
-MOST_EVENTS = 200
+MAX_EVENTS = 200
 """Events of a sequence that are shown; of a longer one those nearest to the events that had an effect."""
 
 
@@ -106,8 +106,8 @@ def _effects(edges: list[tuple[str, str, int, float]], events: Sequence[str]) ->
 
 def _nearest(n_events: int, effects: Mapping[int, float]) -> NDArray[np.int64]:
     """Positions to show: all, or those nearest to an event with an effect, strong effects first."""
-    if n_events <= MOST_EVENTS:
+    if n_events <= MAX_EVENTS:
         return np.arange(n_events)
-    strong = sorted(effects, key=lambda at: (-abs(effects[at]), at))[:MOST_EVENTS]
+    strong = sorted(effects, key=lambda at: (-abs(effects[at]), at))[:MAX_EVENTS]
     distances = np.abs(np.arange(n_events)[:, None] - np.array(strong or [0])).min(axis=1)
-    return np.sort(np.argsort(distances, kind="stable")[:MOST_EVENTS])
+    return np.sort(np.argsort(distances, kind="stable")[:MAX_EVENTS])

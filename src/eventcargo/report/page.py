@@ -1,7 +1,7 @@
 """Page: a digest becomes one HTML file that opens from disk, and is kept below a size.
 
-Names go into the page as data alone: JSON in which no tag can end, from which the script makes text, never
-markup. A content security policy lets this one script run and nothing be fetched.
+Names go into the page as data alone: JSON in which no tag can end, from which the script makes text,
+never markup. A content security policy lets this one script run and nothing be fetched.
 """
 
 import base64
@@ -15,8 +15,8 @@ from typing import Any
 
 from eventcargo.errors import DataError, EventCargoWarning
 from eventcargo.files import atomic_file
-from eventcargo.report.page_data import Digest, digest
-from eventcargo.report.report_input import Content
+from eventcargo.report.page_data import PageData, digest
+from eventcargo.report.report_input import ReportInput
 
 LIMIT = 10_000_000
 """Bytes of a page; fewer sequences are shown where it would have more."""
@@ -37,14 +37,14 @@ SCRIPTS = (
 """Parts of the page's style and script, in the order in which they are put together."""
 
 
-def write_report(path: str | Path, content: Content, limit: int = LIMIT) -> None:
+def write_report(path: str | Path, content: ReportInput, limit: int = LIMIT) -> None:
     """Write the report to one HTML file of at most `limit` bytes.
 
     >>> import tempfile
     >>> from eventcargo.events import EventDataset, EventSequence
     >>> from eventcargo.graphs import LabelGraph
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0.0,), ("brake",))])
-    >>> content = Content(LabelGraph.from_boundaries({"brake": ["P01"]}), data)
+    >>> content = ReportInput(LabelGraph.from_boundaries({"brake": ["P01"]}), data)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_report(f"{folder}/report.html", content)
     ...     Path(f"{folder}/report.html").read_text("utf-8").startswith("<!doctype html>")
@@ -66,7 +66,7 @@ def write_report(path: str | Path, content: Content, limit: int = LIMIT) -> None
         target.write_bytes(page)
 
 
-def render(content: Digest) -> bytes:
+def render(content: PageData) -> bytes:
     """The page of a digest."""
     blocks = [_block("overview", content.overview)]
     blocks += [_block(f"part-{number}", part) for number, part in enumerate(content.labels)]

@@ -1,4 +1,4 @@
-"""Digest: the part of a run's results that its page holds, as plain values for JSON.
+"""PageData: the part of a run's results that its page holds, as plain values for JSON.
 
 An overview with a line for every label, and for each label its own part, which the page reads only when the
 label is opened. Event types are numbers into one list of names.
@@ -14,7 +14,7 @@ import numpy as np
 
 from eventcargo.events import EventDataset, TimeKind, describe_times
 from eventcargo.report.evidence import Shown, choose, show
-from eventcargo.report.report_input import Content, RuleLike
+from eventcargo.report.report_input import ReportInput, RuleLike
 
 LONGEST = 80
 """Characters of an event type's name, where it is no cause of anything; names of causes are given in full."""
@@ -27,7 +27,7 @@ STEPS = 10_000
 
 
 @dataclass
-class Names:
+class NameTable:
     """Event types by number, in the order in which they are first asked for."""
 
     numbers: dict[str, int] = field(default_factory=dict)
@@ -46,24 +46,24 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Digest:
+class PageData:
     """The overview, and the parts of the labels in the same order."""
 
     overview: dict[str, Any]
     labels: list[dict[str, Any]]
 
 
-def digest(content: Content, most: int) -> Digest:
+def digest(content: ReportInput, most: int) -> PageData:
     """What the page holds, with at most `most` sequences for each label.
 
     >>> from eventcargo.events import EventSequence
     >>> from eventcargo.graphs import LabelGraph
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0.0,), ("brake",))])
-    >>> found = digest(Content(LabelGraph.from_boundaries({"brake": ["P01"]}), data), most=8)
+    >>> found = digest(ReportInput(LabelGraph.from_boundaries({"brake": ["P01"]}), data), most=8)
     >>> found.overview["labels"][0]["name"], found.overview["names"]
     ('brake', ['P01'])
     """
-    names = Names()
+    names = NameTable()
     figures = {row["label"]: row for row in (content.quality or {}).get("labels", ())}
     parts = _parts(content, figures, names)
     for label, sequence in _sequences(content, most, names):
@@ -78,7 +78,7 @@ def digest(content: Content, most: int) -> Digest:
         "names": names.listed(),
         "most": most,
     }
-    return Digest(overview, list(parts.values()))
+    return PageData(overview, list(parts.values()))
 
 
 def _data(data: EventDataset) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _data(data: EventDataset) -> dict[str, Any]:
 
 
 def _parts(
-    content: Content, figures: Mapping[str, Mapping[str, Any]], names: Names
+    content: ReportInput, figures: Mapping[str, Mapping[str, Any]], names: NameTable
 ) -> dict[str, dict[str, Any]]:
     """Every label's own part, without its sequences."""
     parts: dict[str, dict[str, Any]] = {
@@ -111,7 +111,7 @@ def _parts(
 
 
 def _line(
-    content: Content, label: str, part: Mapping[str, Any], figures: Mapping[str, Any]
+    content: ReportInput, label: str, part: Mapping[str, Any], figures: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A label in the overview: what the table shows, sorts and searches."""
     verdict = content.verdicts.get(label)
@@ -133,7 +133,7 @@ def _sign(edge: Mapping[str, Any]) -> int:
     return int(edge.get("sign") or np.sign(edge.get("effect", 0.0)))
 
 
-def _support(content: Content, label: str) -> int | None:
+def _support(content: ReportInput, label: str) -> int | None:
     """Sequences that carry a label, by the data, or by the graph where the data do not know it."""
     if label in content.data.label_names:
         return int(content.data.support[content.data.label_names.index(label)])
@@ -149,7 +149,7 @@ def _rule(rule: RuleLike | None) -> dict[str, Any] | None:
     }
 
 
-def _sequences(content: Content, most: int, names: Names) -> Iterable[tuple[str, dict[str, Any]]]:
+def _sequences(content: ReportInput, most: int, names: NameTable) -> Iterable[tuple[str, dict[str, Any]]]:
     if content.edges is None or most == 0:
         return
     chosen = choose(content.graph, content.edges, most)
@@ -157,7 +157,7 @@ def _sequences(content: Content, most: int, names: Names) -> Iterable[tuple[str,
         yield label, _timeline(shown, content.data.time_kind, names)
 
 
-def _timeline(shown: Shown, time_kind: TimeKind, names: Names) -> dict[str, Any]:
+def _timeline(shown: Shown, time_kind: TimeKind, names: NameTable) -> dict[str, Any]:
     """A sequence for the page: events by number, times since the first one shown, effects by place."""
     sequence = shown.sequence
     times = np.array(sequence.times)[shown.positions]

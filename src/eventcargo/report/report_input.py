@@ -1,4 +1,4 @@
-"""Content: what a report is made of, the results of the earlier steps of a run.
+"""ReportInput: what a report is made of, the results of the earlier steps of a run.
 
 Rules and verdicts are taken by their attributes, so that the report does not depend on how they are found.
 """
@@ -39,7 +39,7 @@ class VerdictLike(Protocol):
 
 
 @dataclass(frozen=True)
-class Content:
+class ReportInput:
     """What goes into a report; only the graph and the data must be there.
 
     `edges` are those of single sequences, `quality` the content of a model's quality.json, `baseline` the
@@ -48,7 +48,7 @@ class Content:
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0.0,), ("brake",))])
-    >>> Content(LabelGraph.from_boundaries({"brake": ["P01"]}), data).verdicts
+    >>> ReportInput(LabelGraph.from_boundaries({"brake": ["P01"]}), data).verdicts
     {}
     """
 

@@ -16,13 +16,13 @@ from eventcargo.rules.literals import Literal, span_unit
 from eventcargo.rules.occurrences import Measure, Occurrences
 from eventcargo.rules.patterns import log_likelihood
 
-MOST_COUNTED = 5
+MAX_COUNTED = 5
 """`A >= k times` is tried for k from 2 to this."""
 
-MOST_ARRANGED = 24
+MAX_ARRANGED = 24
 """Literals on arrangement that are kept for a label: those that tell most."""
 
-MOST_PAIRED = 15
+MAX_PAIRED = 15
 """Only so many event types of a boundary, the strongest, are tried in pairs."""
 
 SURPRISE = 4.0
@@ -33,7 +33,7 @@ SLACK = 1.92
 
 
 @dataclass(frozen=True)
-class Scene:
+class LearningData:
     """What a label's literals are learnt from: occurrences, where to learn, where the label is carried."""
 
     found: Occurrences
@@ -46,47 +46,47 @@ def presence_literals(events: Sequence[str]) -> list[Literal]:
     return [Literal("present", (event,)) for event in events]
 
 
-def arranged_literals(scene: Scene, events: Sequence[str]) -> list[Literal]:
+def arranged_literals(learning: LearningData, events: Sequence[str]) -> list[Literal]:
     """Literals on arrangement that tell the label apart, those that tell most first."""
-    tried = list(_tried(scene, events))
+    tried = list(_tried(learning, events))
     bar = SURPRISE + np.log(max(len(tried), 1))
     kept = sorted((-fit, at) for at, (_, fit) in enumerate(tried) if fit > bar)
-    return [tried[at][0] for _, at in kept[:MOST_ARRANGED]]
+    return [tried[at][0] for _, at in kept[:MAX_ARRANGED]]
 
 
-def _tried(scene: Scene, events: Sequence[str]) -> Iterator[tuple[Literal, float]]:
+def _tried(learning: LearningData, events: Sequence[str]) -> Iterator[tuple[Literal, float]]:
     """Every literal on arrangement, and by how many nats it fits better than presence."""
-    paired = events[:MOST_PAIRED]
+    paired = events[:MAX_PAIRED]
     for event in events:
-        yield from _of_one(scene, event)
+        yield from _of_one(learning, event)
     for a, b in permutations(paired, 2):
-        yield from _of_order(scene, a, b)
-    if scene.found.time_kind != "order":
+        yield from _of_order(learning, a, b)
+    if learning.found.time_kind != "order":
         for a, b in combinations(paired, 2):
-            yield from _cut(scene, scene.found.gap(a, b), "within", (a, b))
+            yield from _cut(learning, learning.found.gap(a, b), "within", (a, b))
 
 
-def _of_one(scene: Scene, event: str) -> Iterator[tuple[Literal, float]]:
-    count = scene.found.count(event)
-    for times in range(2, MOST_COUNTED + 1):
+def _of_one(learning: LearningData, event: str) -> Iterator[tuple[Literal, float]]:
+    count = learning.found.count(event)
+    for times in range(2, MAX_COUNTED + 1):
         literal = Literal("count", (event,), float(times))
-        yield literal, _fit(scene, count >= times, count > 0)
-    yield from _cut(scene, scene.found.lateness(event), "late", (event,))
-    if scene.found.time_kind != "order":
-        yield from _cut(scene, scene.found.age(event), "recent", (event,))
+        yield literal, _fit(learning, count >= times, count > 0)
+    yield from _cut(learning, learning.found.lateness(event), "late", (event,))
+    if learning.found.time_kind != "order":
+        yield from _cut(learning, learning.found.age(event), "recent", (event,))
 
 
-def _of_order(scene: Scene, a: str, b: str) -> Iterator[tuple[Literal, float]]:
-    both = (scene.found.count(a) > 0) & (scene.found.count(b) > 0)
+def _of_order(learning: LearningData, a: str, b: str) -> Iterator[tuple[Literal, float]]:
+    both = (learning.found.count(a) > 0) & (learning.found.count(b) > 0)
     for kind in ("before", "adjacent"):
         literal = Literal(kind, (a, b))
-        yield literal, _fit(scene, literal.holds(scene.found), both)
+        yield literal, _fit(learning, literal.holds(learning.found), both)
 
 
-def _fit(scene: Scene, held: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
+def _fit(learning: LearningData, held: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
     """By how many nats the label is told better by `held` than by one rate, in the sequences `among`."""
-    used = among & scene.learn
-    inside, outside = scene.carried[used & held], scene.carried[used & ~held]
+    used = among & learning.learn
+    inside, outside = learning.carried[used & held], learning.carried[used & ~held]
     carrying = np.array([inside.sum(), outside.sum()], np.float64)
     sizes = np.array([len(inside), len(outside)], np.float64)
     parts = log_likelihood(carrying, sizes - carrying).sum()
@@ -94,17 +94,17 @@ def _fit(scene: Scene, held: NDArray[np.bool_], among: NDArray[np.bool_]) -> flo
 
 
 def _cut(
-    scene: Scene, measure: Measure, kind: str, events: tuple[str, ...]
+    learning: LearningData, measure: Measure, kind: str, events: tuple[str, ...]
 ) -> Iterator[tuple[Literal, float]]:
     """The literal `measure <= limit` with the limit that tells most; none where all measures are alike."""
-    used = scene.learn & np.isfinite(measure)
+    used = learning.learn & np.isfinite(measure)
     order = np.argsort(measure[used], kind="stable")
-    values, carried = measure[used][order], scene.carried[used][order]
+    values, carried = measure[used][order], learning.carried[used][order]
     ends = np.flatnonzero(values[1:] > values[:-1])  # a cut lies after each of these
     if not len(ends):
         return
     fits = _cut_fits(carried, ends)
-    unit = "" if kind == "late" else "s" if scene.found.time_kind == "datetime" else scene.unit
+    unit = "" if kind == "late" else "s" if learning.found.time_kind == "datetime" else learning.unit
     bounds = np.append(values[ends], values[-1])
     limit = _best_limit(fits, bounds, kind == "late", unit)
     # the best of many cuts fits by accident, by a margin that grows with the logarithm of their logarithm

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.rules.patterns import Patterns, gain
+from eventcargo.rules.patterns import LiteralPatterns, gain
 
 Conjunction = frozenset[int]
 Dnf = frozenset[Conjunction]
@@ -25,10 +25,10 @@ ARRANGED = 1.0
 
 
 @dataclass(frozen=True)
-class Worth:
+class DescriptionLength:
     """Literals by number: i is `patterns.literals[i]`, i + n its negation; `penalty` multiplies prices."""
 
-    patterns: Patterns
+    patterns: LiteralPatterns
     penalty: float
 
     @cached_property

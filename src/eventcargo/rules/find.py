@@ -11,11 +11,11 @@ from scipy.stats import hypergeom
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
-from eventcargo.rules.candidates import Scene, arranged_literals, presence_literals
-from eventcargo.rules.description_length import Dnf, Worth
+from eventcargo.rules.candidates import LearningData, arranged_literals, presence_literals
+from eventcargo.rules.description_length import DescriptionLength, Dnf
 from eventcargo.rules.literals import Literal
 from eventcargo.rules.occurrences import Occurrences
-from eventcargo.rules.patterns import Patterns
+from eventcargo.rules.patterns import LiteralPatterns
 from eventcargo.rules.rule import Literals, Rule, holds
 from eventcargo.rules.search import Search
 
@@ -111,25 +111,29 @@ def _find(
     if not events or min(carried.sum(), (~carried).sum()) < config.min_support:
         return None
     learn = _learning(carried, draw, config.held_out)
-    scene = Scene(found, learn, carried, config.unit)
-    literals, patterns = _patterns(scene, events, config)
-    best = Search(Worth(patterns, config.penalty), config.max_literals, config.max_conjunctions).best()
-    return _judged(label, _named(best, literals), scene, config) if best else None
+    learning = LearningData(found, learn, carried, config.unit)
+    literals, patterns = _patterns(learning, events, config)
+    best = Search(
+        DescriptionLength(patterns, config.penalty), config.max_literals, config.max_conjunctions
+    ).best()
+    return _judged(label, _named(best, literals), learning, config) if best else None
 
 
-def _patterns(scene: Scene, events: list[str], config: RuleConfig) -> tuple[list[Literal], Patterns]:
+def _patterns(
+    learning: LearningData, events: list[str], config: RuleConfig
+) -> tuple[list[Literal], LiteralPatterns]:
     """The literals that a rule may use, and their patterns in the sequences to learn from."""
-    narrowed, rows = scene.found.narrow(events)
-    near = Scene(narrowed, scene.learn[rows], scene.carried[rows], scene.unit)
+    narrowed, rows = learning.found.narrow(events)
+    near = LearningData(narrowed, learning.learn[rows], learning.carried[rows], learning.unit)
     literals = presence_literals(events)
     if config.kind == "arrangement":
         literals += arranged_literals(near, events)
     held = np.stack([literal.holds(narrowed)[near.learn] for literal in literals])
     carried = near.carried[near.learn]
-    all_carried = int(scene.carried[scene.learn].sum())
+    all_carried = int(learning.carried[learning.learn].sum())
     missed = all_carried - int(carried.sum())
-    elsewhere = (missed, int(scene.learn.sum()) - len(carried) - missed)
-    return literals, Patterns.collapse(tuple(literals), held, carried, elsewhere)
+    elsewhere = (missed, int(learning.learn.sum()) - len(carried) - missed)
+    return literals, LiteralPatterns.collapse(tuple(literals), held, carried, elsewhere)
 
 
 def _learning(carried: NDArray[np.bool_], draw: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
@@ -147,10 +151,10 @@ def _named(rule: Dnf, literals: list[Literal]) -> Literals:
     return tuple(tuple(named[at] for at in part) for part in sorted(map(sorted, rule)))
 
 
-def _judged(label: str, literals: Literals, scene: Scene, config: RuleConfig) -> Rule | None:
+def _judged(label: str, literals: Literals, learning: LearningData, config: RuleConfig) -> Rule | None:
     """The rule with its figures on held-out sequences; None where it does not hold well enough there."""
-    judge = ~scene.learn
-    held, carried = holds(literals, scene.found)[judge], scene.carried[judge]
+    judge = ~learning.learn
+    held, carried = holds(literals, learning.found)[judge], learning.carried[judge]
     support, carrying, hits = int(held.sum()), int(carried.sum()), int((held & carried).sum())
     if not hits:
         return None

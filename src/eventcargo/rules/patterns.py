@@ -1,4 +1,4 @@
-"""Patterns: which literals hold together, and how many sequences with and without the label show each.
+"""LiteralPatterns: which literals hold together, and how many sequences with and without the label show each.
 
 A label looks at a handful of event types that most sequences do not have, so thousands of sequences show the
 same pattern; search works on patterns and never on sequences.
@@ -16,7 +16,7 @@ Figures = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Patterns:
+class LiteralPatterns:
     """`held[i, q]`: literal i holds in pattern q; `carrying[q]`, `lacking[q]`: sequences with and without."""
 
     literals: tuple[Literal, ...]
@@ -31,8 +31,9 @@ class Patterns:
         held: NDArray[np.bool_],
         carried: NDArray[np.bool_],
         elsewhere: tuple[int, int] = (0, 0),
-    ) -> "Patterns":
-        """Patterns of `held` (literals, sequences), and of those `elsewhere`, in which no literal holds.
+    ) -> "LiteralPatterns":
+        """Patterns of `held` (literals, sequences), and of those `elsewhere`, in which no literal
+        holds.
 
         `elsewhere` counts the sequences with and without the label.
         """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.rules.description_length import Conjunction, Dnf, Mask, Worth
+from eventcargo.rules.description_length import Conjunction, DescriptionLength, Dnf, Mask
 from eventcargo.rules.patterns import gain
 
 WIDTH = 12
@@ -27,7 +27,7 @@ FEW = 2
 LITTLE = 0.01
 """A literal, or a conjunction, that brings less than this share of all that a rule saves is dropped."""
 
-LEAST_HITS = 3
+MIN_HITS = 3
 """A conjunction holds in so many sequences with the label, at least, that no other one explains."""
 
 Scored = list[tuple[float, Conjunction]]
@@ -37,7 +37,7 @@ Scored = list[tuple[float, Conjunction]]
 class Search:
     """The search for a rule of at most so many literals a conjunction, and so many conjunctions."""
 
-    worth: Worth
+    worth: DescriptionLength
     max_literals: int
     max_conjunctions: int
 
@@ -113,7 +113,7 @@ class Search:
             scores = gain(before[0] + hits, before[1] + alarms, patterns.totals)
         else:
             scores = np.asarray(hits - weight * alarms, np.float64)
-        scores[hits < LEAST_HITS] = -np.inf
+        scores[hits < MIN_HITS] = -np.inf
         for row, part in enumerate(front):
             scores[row] -= worth.prices + worth.prices[sorted(part)].sum()
             scores[row, [*part, *map(worth.opposite, part)]] = -np.inf
@@ -124,7 +124,7 @@ class Search:
         held, saved = self.worth.holds(rule), self.worth.saved(rule)
         for shorter in sorted(_shorter(rule), key=lambda other: (-self.worth.saved(other), _key(other))):
             changed = sum(self.worth.count(self.worth.holds(shorter) != held))
-            needed = FEW if len(shorter) == len(rule) else LEAST_HITS
+            needed = FEW if len(shorter) == len(rule) else MIN_HITS
             if changed < needed or self.worth.saved(shorter) > (1 - LITTLE) * saved:
                 return self._plain(shorter)
         return rule

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.simulate.rules import Rule
+from eventcargo.simulate.rules import TrueRule
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Automaton:
         return bool(self.accepting[self.states(ids)[-1]])
 
 
-def boolean(rule: Rule, names: list[str]) -> Automaton:
+def boolean(rule: TrueRule, names: list[str]) -> Automaton:
     """A Boolean rule on presence; a state is the set of its event types seen so far.
 
     >>> from eventcargo.simulate.rules import Conjunction
-    >>> both = boolean(Rule((Conjunction((0, 2)),)), ["A", "B", "C"])
+    >>> both = boolean(TrueRule((Conjunction((0, 2)),)), ["A", "B", "C"])
     >>> both.text, both.accepts(np.array([2, 1, 0])), both.accepts(np.array([2, 1]))
     ('A & C', True, False)
     """
@@ -56,7 +56,7 @@ def boolean(rule: Rule, names: list[str]) -> Automaton:
     return Automaton(steps, accepting, rule.signs, rule.text(names))
 
 
-def _holds(rule: Rule, seen: set[int]) -> bool:
+def _holds(rule: TrueRule, seen: set[int]) -> bool:
     return any(seen.issuperset(part.present) and seen.isdisjoint(part.absent) for part in rule.conjunctions)
 
 

@@ -17,13 +17,13 @@ from eventcargo.errors import ConfigError, DataError
 from eventcargo.simulate.automata import Automaton, at_least, before, boolean, right_after
 from eventcargo.simulate.background import draw_times
 from eventcargo.simulate.limits import check_count, check_share
-from eventcargo.simulate.rules import Conjunction, Rule, flip
+from eventcargo.simulate.rules import Conjunction, TrueRule, flip
 from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, event_names
 
 Ids = Sequence[int] | NDArray[np.integer]
 """Numbers of event types, 0 to event_types - 1."""
 
-LEAST_TYPES = 10
+MIN_TYPES = 10
 """The rules use event types 0 to 9."""
 
 N_RULES = 6
@@ -52,7 +52,7 @@ class ExactConfig:
 
     def __post_init__(self) -> None:
         check_count(self, "sequences", 1)
-        check_count(self, "event_types", LEAST_TYPES)
+        check_count(self, "event_types", MIN_TYPES)
         check_count(self, "labels", 1)
         if self.labels > N_RULES:
             raise ConfigError(
@@ -67,7 +67,7 @@ class ExactConfig:
 
 @dataclass(frozen=True)
 class ExactProcess:
-    """A process with known conditionals: chances of the first event, of the next one, and rules.
+    """A process with known conditionals: probabilities of the first event, of the next one, and rules.
 
     >>> process = ExactProcess.from_config(ExactConfig(), seed=1)
     >>> process.next_event([]).shape, process.labels([3, 1]).shape
@@ -110,9 +110,9 @@ class ExactProcess:
     def next_event_probabilities(self, ids: Ids) -> NDArray[np.float64]:
         """`next_event` for every prefix, the empty one first: (length + 1, event types + 1)."""
         checked = self._checked(ids)
-        chances = np.concatenate([self.first[None], self.following[checked]])
-        ends = np.array([self.end_chance(length) for length in range(len(chances))])[:, None]
-        return np.concatenate([(1 - ends) * chances, ends], axis=1)
+        probabilities = np.concatenate([self.first[None], self.following[checked]])
+        ends = np.array([self.end_chance(length) for length in range(len(probabilities))])[:, None]
+        return np.concatenate([(1 - ends) * probabilities, ends], axis=1)
 
     def label_posteriors(self, ids: Ids) -> NDArray[np.float64]:
         """`labels` for every prefix, the empty one first: (length + 1, labels)."""
@@ -135,14 +135,14 @@ class ExactProcess:
         V[t, e, s] = end(t) accepting[s] + (1 - end(t)) sum over e' of P(e' | e) V[t + 1, e', steps[s, e']]
         """
         n_types, n_states = len(self.first), len(rule.accepting)
-        chances = np.concatenate([self.following, self.first[None]])  # (event types + 1, event types)
+        probabilities = np.concatenate([self.following, self.first[None]])  # (event types + 1, event types)
         values = np.zeros((self.config.length_max + 1, n_types + 1, n_states))
         values[-1] = rule.accepting
         for length in range(self.config.length_max - 1, -1, -1):
             known = rule.steps[:, :n_types].T
             after = values[length + 1][np.arange(n_types)[:, None], known]  # (event types, states)
             end = self.end_chance(length)
-            values[length] = end * rule.accepting + (1 - end) * (chances @ after)
+            values[length] = end * rule.accepting + (1 - end) * (probabilities @ after)
         return values
 
     def _noisy(self, chance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -196,9 +196,9 @@ def simulate_exact(config: ExactConfig, seed: int = 0) -> Simulated:
 
 def _all_rules(names: list[str]) -> list[Automaton]:
     return [
-        boolean(Rule((Conjunction((0, 1)),)), names),
-        boolean(Rule((Conjunction((2,)), Conjunction((3,)))), names),
-        boolean(Rule((Conjunction((4,), (5,)),)), names),
+        boolean(TrueRule((Conjunction((0, 1)),)), names),
+        boolean(TrueRule((Conjunction((2,)), Conjunction((3,)))), names),
+        boolean(TrueRule((Conjunction((4,), (5,)),)), names),
         before(6, 7, names),
         right_after(8, 9, names),
         at_least(0, 2, names),

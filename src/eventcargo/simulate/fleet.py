@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from eventcargo.errors import ConfigError
 from eventcargo.simulate.background import Topics, draw_lengths, draw_times
 from eventcargo.simulate.limits import check_count, check_share
-from eventcargo.simulate.planting import Occurrences, attach, plant, planted_events, stray
+from eventcargo.simulate.planting import Planted, attach, plant, planted_events, stray
 from eventcargo.simulate.rulebook import Rulebook, draw_sizes
-from eventcargo.simulate.rules import Presence, Rule, flip
+from eventcargo.simulate.rules import Presence, TrueRule, flip
 from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, event_names
 
 TOP_SHARE = 0.2
@@ -23,14 +23,14 @@ TOP_SHARE = 0.2
 PLANTED_SHARE = 0.35
 """Plants fill at most this share of all events; supports are scaled down together until they fit."""
 
-LEAST_POSITIVES = 12
-"""Planted positives of each conjunction, at least, where the plants fit."""
+MIN_POSITIVES = 12
+"""Planted carriers of each conjunction, at least, where the plants fit."""
 
 STRAY_SHARE = 0.2
 """A cause occurs alone this often, in multiples of the positives of its rarest conjunction."""
 
 COMPANION_CHANCE, PRECURSOR_CHANCE = 0.8, 0.5
-LEAST_BACKGROUND = 5
+MIN_BACKGROUND = 5
 
 HUB_USES, HUB_SHARE = 18, 0.1
 """A hub stands in at most so many rules (as in a real fleet), and in at most this share of all rules."""
@@ -133,21 +133,23 @@ def simulate_fleet(config: FleetConfig, seed: int = 0) -> Simulated:
     )
 
 
-def _draw_rules(rng: np.random.Generator, config: FleetConfig, causes: NDArray[np.int32]) -> list[Rule]:
+def _draw_rules(rng: np.random.Generator, config: FleetConfig, causes: NDArray[np.int32]) -> list[TrueRule]:
     sizes = draw_sizes(rng, config.labels, config.max_boundary)
     is_empty = rng.permutation(config.labels) < round(config.empty_share * config.labels)
     most_uses = max(2, min(HUB_USES, round(HUB_SHARE * config.labels)))
     book = Rulebook(rng, causes, config.or_share, config.negated_share, config.hub_share, most_uses)
-    return [Rule(()) if empty else book.draw(int(size)) for size, empty in zip(sizes, is_empty, strict=True)]
+    return [
+        TrueRule(()) if empty else book.draw(int(size)) for size, empty in zip(sizes, is_empty, strict=True)
+    ]
 
 
-def _draw_positives(rng: np.random.Generator, config: FleetConfig, rules: list[Rule]) -> list[int]:
+def _draw_positives(rng: np.random.Generator, config: FleetConfig, rules: list[TrueRule]) -> list[int]:
     """How often each rule is planted: a power law from the most common to the rarest, in random order."""
     top = min(config.rarest_support * config.support_ratio, TOP_SHARE * config.sequences)
     low = min(config.rarest_support, top)
     fall = np.log(np.arange(1, config.labels + 1)) / np.log(max(config.labels, 2))
     wanted = rng.permutation(top * (low / top) ** fall)
-    least = np.array([LEAST_POSITIVES * len(rule.conjunctions) for rule in rules])
+    least = np.array([MIN_POSITIVES * len(rule.conjunctions) for rule in rules])
     wanted = np.minimum(np.maximum(wanted, least), config.sequences)
     needed = sum(
         planted_events(part, round(count / len(rule.conjunctions)), config.near_miss)
@@ -167,7 +169,7 @@ class Partners:
 
 
 def _draw_partners(
-    rng: np.random.Generator, config: FleetConfig, rules: list[Rule], decoys: NDArray[np.int32]
+    rng: np.random.Generator, config: FleetConfig, rules: list[TrueRule], decoys: NDArray[np.int32]
 ) -> Partners:
     """Which causes have which decoy; every decoy has one cause, and half of `decoys` is always enough."""
     causes = sorted({event for rule in rules for event in rule.signs})
@@ -178,7 +180,7 @@ def _draw_partners(
     )
 
 
-def _stray_rates(rules: list[Rule], positives: list[int], partners: Partners) -> dict[int, float]:
+def _stray_rates(rules: list[TrueRule], positives: list[int], partners: Partners) -> dict[int, float]:
     """Expected number of lone occurrences of each cause and of each decoy."""
     rates: dict[int, float] = {}
     for rule, count in zip(rules, positives, strict=True):
@@ -192,40 +194,40 @@ def _stray_rates(rules: list[Rule], positives: list[int], partners: Partners) ->
 def _plant(
     rng: np.random.Generator,
     config: FleetConfig,
-    rules: list[Rule],
+    rules: list[TrueRule],
     positives: list[int],
     partners: Partners,
     rates: dict[int, float],
-) -> Occurrences:
+) -> Planted:
     """All planted events, with the companions and precursors that come with them."""
     rules_planted = [
         plant(rng, rule, count, config.sequences, config.near_miss)
         for rule, count in zip(rules, positives, strict=True)
         if rule.conjunctions
     ]
-    causes = Occurrences.join([stray(rng, rates, config.sequences), *rules_planted])
+    causes = Planted.join([stray(rng, rates, config.sequences), *rules_planted])
     step = 1.0 / config.length_mean
     after = attach(rng, causes, partners.companions, COMPANION_CHANCE, step)
     before = attach(rng, causes, partners.precursors, PRECURSOR_CHANCE, -10 * step)
-    return Occurrences.join([causes, after, before])
+    return Planted.join([causes, after, before])
 
 
 def _complete(
-    rng: np.random.Generator, config: FleetConfig, planted: Occurrences, common: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], Occurrences]:
+    rng: np.random.Generator, config: FleetConfig, planted: Planted, common: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], Planted]:
     """Lengths and all events in order: the plants, filled up with background to the length drawn."""
     n = config.sequences
     wanted = draw_lengths(rng, n, config.length_mean, config.length_sd, config.length_min, config.length_max)
-    missing = np.maximum(wanted - np.bincount(planted.sequences, minlength=n), LEAST_BACKGROUND)
+    missing = np.maximum(wanted - np.bincount(planted.sequences, minlength=n), MIN_BACKGROUND)
     sequences = np.repeat(np.arange(n, dtype=np.int32), missing)
     topics = Topics(rng, common, config.topics, config.zipf)
-    filling = Occurrences(sequences, topics.draw(rng, n, sequences), rng.random(len(sequences)))
-    everything = _cut(rng, Occurrences.join([planted, filling]), n, config.length_max)
+    filling = Planted(sequences, topics.draw(rng, n, sequences), rng.random(len(sequences)))
+    everything = _cut(rng, Planted.join([planted, filling]), n, config.length_max)
     ordered = everything.take(np.argsort(everything.sequences + everything.places, kind="stable"))
     return np.bincount(ordered.sequences, minlength=n), ordered
 
 
-def _cut(rng: np.random.Generator, occurrences: Occurrences, n: int, most: int) -> Occurrences:
+def _cut(rng: np.random.Generator, occurrences: Planted, n: int, most: int) -> Planted:
     """At most `most` events a sequence; which ones go is random."""
     too_long = np.bincount(occurrences.sequences, minlength=n) > most
     touched = rng.permutation(np.flatnonzero(too_long[occurrences.sequences]))
@@ -240,9 +242,9 @@ def _cut(rng: np.random.Generator, occurrences: Occurrences, n: int, most: int) 
 def _labels(
     rng: np.random.Generator,
     config: FleetConfig,
-    rules: list[Rule],
+    rules: list[TrueRule],
     positives: list[int],
-    occurrences: Occurrences,
+    occurrences: Planted,
 ) -> NDArray[np.bool_]:
     """Which labels each sequence carries: the rules on what happened, empty ones at random, then noise."""
     wanted = [event for rule in rules for event in rule.signs]

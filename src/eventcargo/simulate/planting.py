@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.simulate.rules import Conjunction, Rule
+from eventcargo.simulate.rules import Conjunction, TrueRule
 
-LEAST_MISSES = 4
+MIN_MISSES = 4
 """Near misses for each literal, at least: without any, the literal could not be told from the others."""
 
 
 @dataclass(frozen=True)
-class Occurrences:
+class Planted:
     """Events that happened: in which sequence, of which type, at which place in [0, 1)."""
 
     sequences: NDArray[np.int32]
@@ -27,20 +27,20 @@ class Occurrences:
         return len(self.sequences)
 
     @classmethod
-    def join(cls, parts: Sequence["Occurrences"]) -> "Occurrences":
+    def join(cls, parts: Sequence["Planted"]) -> "Planted":
         return cls(
             np.concatenate([part.sequences for part in parts]),
             np.concatenate([part.events for part in parts]),
             np.concatenate([part.places for part in parts]),
         )
 
-    def take(self, which: NDArray[np.int64]) -> "Occurrences":
-        return Occurrences(self.sequences[which], self.events[which], self.places[which])
+    def take(self, which: NDArray[np.int64]) -> "Planted":
+        return Planted(self.sequences[which], self.events[which], self.places[which])
 
 
 def n_misses(positives: int, near_miss: float) -> int:
     """Near misses for each literal of a conjunction with so many planted positives."""
-    return max(LEAST_MISSES, round(near_miss * positives)) if near_miss > 0 else 0
+    return max(MIN_MISSES, round(near_miss * positives)) if near_miss > 0 else 0
 
 
 def planted_events(conjunction: Conjunction, positives: int, near_miss: float) -> int:
@@ -50,8 +50,8 @@ def planted_events(conjunction: Conjunction, positives: int, near_miss: float) -
 
 
 def plant(
-    rng: np.random.Generator, rule: Rule, positives: int, n_sequences: int, near_miss: float
-) -> Occurrences:
+    rng: np.random.Generator, rule: TrueRule, positives: int, n_sequences: int, near_miss: float
+) -> Planted:
     """Events that make the rule hold in `positives` sequences, and nearly hold in others.
 
     No two near misses of a rule share a sequence: together they could be a full match.
@@ -77,32 +77,30 @@ def _near_misses(conjunction: Conjunction) -> list[tuple[int, ...]]:
     return left_out + [(*present, event) for event in conjunction.absent]
 
 
-def _spread(
-    rng: np.random.Generator, pieces: Sequence[tuple[NDArray[np.int32], Sequence[int]]]
-) -> Occurrences:
+def _spread(rng: np.random.Generator, pieces: Sequence[tuple[NDArray[np.int32], Sequence[int]]]) -> Planted:
     """Every event of a piece into every sequence of it, at random places."""
     sequences = np.concatenate([np.repeat(rows, len(events)) for rows, events in pieces])
     events = np.concatenate([np.tile(np.array(events, np.int32), len(rows)) for rows, events in pieces])
-    return Occurrences(sequences, events, rng.random(len(sequences)))
+    return Planted(sequences, events, rng.random(len(sequences)))
 
 
-def stray(rng: np.random.Generator, rates: Mapping[int, float], n_sequences: int) -> Occurrences:
+def stray(rng: np.random.Generator, rates: Mapping[int, float], n_sequences: int) -> Planted:
     """Events alone, in random sequences: each type as often as its rate says, on average."""
     types = np.fromiter(rates.keys(), np.int32, len(rates))
     counts = rng.poisson(np.fromiter(rates.values(), np.float64, len(rates)))
     events = np.repeat(types, counts)
-    return Occurrences(
+    return Planted(
         rng.integers(n_sequences, size=len(events), dtype=np.int32), events, rng.random(len(events))
     )
 
 
 def attach(
     rng: np.random.Generator,
-    causes: Occurrences,
+    causes: Planted,
     partner_of: Mapping[int, int],
     chance: float,
     distance: float,
-) -> Occurrences:
+) -> Planted:
     """Partners of the causes that occurred: each comes with `chance`, about `distance` after its cause.
 
     A negative distance puts it before. The partner depends on nothing but its cause, so it is independent
@@ -115,4 +113,4 @@ def attach(
     partners = table[causes.events]
     which = np.flatnonzero((partners >= 0) & (rng.random(len(causes)) < chance))
     places = causes.places[which] + rng.exponential(1.0, len(which)) * distance
-    return Occurrences(causes.sequences[which], partners[which], np.clip(places, 0.0, 1.0 - 1e-9))
+    return Planted(causes.sequences[which], partners[which], np.clip(places, 0.0, 1.0 - 1e-9))

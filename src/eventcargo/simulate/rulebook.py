@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError
-from eventcargo.simulate.rules import Conjunction, Rule
+from eventcargo.simulate.rules import Conjunction, TrueRule
 
 BOUNDARY_SIZES = {
     1: 56, 2: 31, 3: 34, 4: 37, 5: 19, 6: 17, 7: 11, 8: 11, 9: 4, 10: 6, 11: 3, 13: 1, 15: 2, 17: 1,
@@ -48,10 +48,10 @@ class Rulebook:
     _promoters: list[int] = field(default_factory=list)  # once for each use, so that a draw prefers hubs
     _inhibitors: list[int] = field(default_factory=list)
 
-    def draw(self, size: int) -> Rule:
+    def draw(self, size: int) -> TrueRule:
         """A rule whose boundary has `size` event types."""
         taken: set[int] = set()
-        return Rule(tuple(self._conjunction(part, taken) for part in self._part_sizes(size)))
+        return TrueRule(tuple(self._conjunction(part, taken) for part in self._part_sizes(size)))
 
     def _part_sizes(self, size: int) -> Iterator[int]:
         n_parts = -(-size // LARGEST_CONJUNCTION)

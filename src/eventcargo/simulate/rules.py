@@ -27,10 +27,10 @@ class Conjunction:
 
 
 @dataclass(frozen=True)
-class Rule:
+class TrueRule:
     """Holds where any of its conjunctions does; a rule without any never holds.
 
-    >>> Rule((Conjunction((0, 1)), Conjunction((2,), (3,)))).text("ABCD")
+    >>> TrueRule((Conjunction((0, 1)), Conjunction((2,), (3,)))).text("ABCD")
     '(A & B) | (C & !D)'
     """
 
@@ -74,7 +74,7 @@ class Presence:
             for event, start, stop in zip(chosen, *bounds, strict=True)
         }
 
-    def holds(self, rule: Rule) -> NDArray[np.bool_]:
+    def holds(self, rule: TrueRule) -> NDArray[np.bool_]:
         """Where the rule holds: (sequences,)."""
         result = np.zeros(self.n_sequences, bool)
         for conjunction in rule.conjunctions:

@@ -13,16 +13,16 @@ from eventcargo.simulate.arrangement import (
     flatten,
 )
 from eventcargo.simulate.background import draw_times
-from eventcargo.simulate.rules import Conjunction, Presence, Rule, flip
+from eventcargo.simulate.rules import Conjunction, Presence, TrueRule, flip
 from eventcargo.simulate.simulated import Columns, Simulated, assemble, event_names
 
 SHAPES = (
-    Rule((Conjunction((0, 1)),)),
-    Rule((Conjunction((0,), (1,)),)),
-    Rule((Conjunction((0,)), Conjunction((1,)))),
-    Rule((Conjunction((0, 1)), Conjunction((2,)))),
-    Rule((Conjunction((0, 1), (2,)),)),
-    Rule((Conjunction((0,)), Conjunction((1,), (2,)))),
+    TrueRule((Conjunction((0, 1)),)),
+    TrueRule((Conjunction((0,), (1,)),)),
+    TrueRule((Conjunction((0,)), Conjunction((1,)))),
+    TrueRule((Conjunction((0, 1)), Conjunction((2,)))),
+    TrueRule((Conjunction((0, 1), (2,)),)),
+    TrueRule((Conjunction((0,)), Conjunction((1,), (2,)))),
 )
 """The rules of the labels, taken in turn; each label has event types of its own."""
 
@@ -71,7 +71,7 @@ def simulate_short(config: ShortConfig, seed: int = 0) -> Simulated:
     return assemble("short", config, seed, Columns(lengths, events, times, carried), truth)
 
 
-def _draw_rules(types: NDArray[np.int32], labels: int) -> list[Rule]:
+def _draw_rules(types: NDArray[np.int32], labels: int) -> list[TrueRule]:
     """Every label's rule: a shape, filled with the next three event types."""
     rules = []
     for label in range(labels):
@@ -81,11 +81,11 @@ def _draw_rules(types: NDArray[np.int32], labels: int) -> list[Rule]:
             Conjunction(tuple(own[i] for i in part.present), tuple(own[i] for i in part.absent))
             for part in parts
         ]
-        rules.append(Rule(tuple(filled)))
+        rules.append(TrueRule(tuple(filled)))
     return rules
 
 
-def _weights(types: NDArray[np.int32], rules: list[Rule]) -> NDArray[np.float64]:
+def _weights(types: NDArray[np.int32], rules: list[TrueRule]) -> NDArray[np.float64]:
     """Chances of the event types: causes share `CAUSE_SHARE` evenly, the others the rest."""
     is_cause = np.isin(types, [event for rule in rules for event in rule.signs])
     return np.where(is_cause, CAUSE_SHARE / is_cause.sum(), (1 - CAUSE_SHARE) / (~is_cause).sum())

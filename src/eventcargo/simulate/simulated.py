@@ -89,8 +89,8 @@ def assemble(regime: str, config: Any, seed: int, columns: Columns, causes: Sequ
 def _dataset(columns: Columns, names: Sequence[str], labels: Sequence[str]) -> EventDataset:
     seen = np.bincount(columns.events, minlength=len(names)) > 0
     new_number = (np.cumsum(seen) - 1).astype(np.int32)
-    carriers, carried_labels = np.nonzero(columns.carried)
-    label_counts = np.bincount(carriers, minlength=len(columns.lengths))
+    positives, carried_labels = np.nonzero(columns.carried)
+    label_counts = np.bincount(positives, minlength=len(columns.lengths))
     return EventDataset(
         sequence_ids=pa.array(numbered("S", len(columns.lengths), 6), pa.large_string()),
         events=new_number[columns.events],

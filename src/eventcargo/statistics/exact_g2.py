@@ -1,6 +1,6 @@
 """Strata: how a label depends on one column of the data given others, where most strata hold few sequences.
 
-Sequences with the same columns are counted once (`Patterns`), so that every question after that is small. G2
+Sequences with the same columns are counted once (`PatternCounts`); every later question is then small. G2
 is summed over the strata of the condition. With a few sequences in a stratum it does not follow a chi-square
 distribution, so its mean and variance under independence are taken from all tables with the same margins
 (the hypergeometric distribution), and p from the gamma distribution that has the summed mean and variance.
@@ -28,11 +28,11 @@ DOUBT = 0.05
 
 
 @dataclass(frozen=True)
-class Patterns:
+class PatternCounts:
     """Distinct rows of some columns, and how many sequences without and with the label have each.
 
     >>> columns, carries = np.array([[1, 0], [1, 1], [1, 0]], bool), np.array([False, True, True])
-    >>> Patterns.of(columns, carries, n_blank=7).counts.tolist()
+    >>> PatternCounts.of(columns, carries, n_blank=7).counts.tolist()
     [[7, 0], [1, 1], [0, 1]]
     """
 
@@ -40,7 +40,7 @@ class Patterns:
     counts: Ints  # (patterns, 2)
 
     @classmethod
-    def of(cls, columns: NDArray[np.bool_], carries: NDArray[np.bool_], n_blank: int = 0) -> "Patterns":
+    def of(cls, columns: NDArray[np.bool_], carries: NDArray[np.bool_], n_blank: int = 0) -> "PatternCounts":
         """`n_blank` further sequences have no column and not the label."""
         with_blank = np.concatenate([np.zeros((1, columns.shape[1]), bool), columns])
         first, number = _distinct(with_blank)
@@ -68,10 +68,10 @@ def _distinct(columns: NDArray[np.bool_]) -> tuple[Ints, Ints]:
 
 
 @dataclass(frozen=True)
-class Dependence:
+class ExactG2:
     """G2 of a column given a condition, with its mean and variance under independence.
 
-    >>> test = Dependence.of(np.array([[[30, 10], [10, 30]]]))
+    >>> test = ExactG2.of(np.array([[[30, 10], [10, 30]]]))
     >>> round(test.g2, 2), test.mean, test.variance, round(test.gain, 2)
     (20.93, 1.0, 2.0, 9.96)
     """
@@ -81,7 +81,7 @@ class Dependence:
     variance: float
 
     @classmethod
-    def of(cls, tables: Ints) -> "Dependence":
+    def of(cls, tables: Ints) -> "ExactG2":
         mean, variance = _null_moments(tables)
         return cls(float(_g2(tables).sum()), float(mean.sum()), float(variance.sum()))
 
@@ -143,15 +143,15 @@ def _log_choose(n: Floats, k: Floats) -> Floats:
     return chosen
 
 
-def most_presence_gain(tables: Ints) -> float:
+def max_presence_gain(tables: Ints) -> float:
     """Nats the column can be worth at most in the sequences that have it, by those that do not.
 
     In every stratum the label's rate without the column, as unfavourable as it may be (chance DOUBT), is the
     forecast for the sequences with it. Errors of strata add in quadrature. Strata in which no sequence is
     without the column cannot be compared and add nothing: see `incomparable`.
 
-    >>> alike = most_presence_gain(np.array([[[100, 100], [50, 50]]]))
-    >>> apart = most_presence_gain(np.array([[[190, 10], [10, 90]]]))
+    >>> alike = max_presence_gain(np.array([[[100, 100], [50, 50]]]))
+    >>> apart = max_presence_gain(np.array([[[190, 10], [10, 90]]]))
     >>> round(alike, 1), round(apart, 1)
     (0.7, 285.6)
     """
@@ -159,12 +159,14 @@ def most_presence_gain(tables: Ints) -> float:
     return _at_most(without, having, _length(having, _rate(having)))
 
 
-def leftover(tables: Ints) -> float:
+def residual_information(tables: Ints) -> float:
     """Nats it can take at most to tell the label of the sequences that have the column by those that do not.
 
     Whatever the column is worth, by presence, order, number or time, it cannot be worth more.
 
-    >>> leftover(np.array([[[1000, 0], [100, 0]]])) < 1 < leftover(np.array([[[500, 500], [50, 50]]]))
+    >>> residual_information(np.array([[[1000, 0], [100, 0]]])) < 1
+    True
+    >>> residual_information(np.array([[[500, 500], [50, 50]]])) > 1
     True
     """
     without, having = _compared(tables)
@@ -184,12 +186,12 @@ def _at_most(without: Ints, having: Ints, saved: Floats) -> float:
     return float(max(middle.sum(), 0.0) + np.sqrt(((worst - middle) ** 2).sum()))
 
 
-def own_leftover(tables: Ints) -> float:
+def own_residual_information(tables: Ints) -> float:
     """The same from the sequences with the column alone, each told from those before it.
 
     For a column that every sequence has: there are no others to tell it from.
 
-    >>> own_leftover(np.array([[[0, 0], [0, 100]], [[0, 0], [100, 0]]])) < 6
+    >>> own_residual_information(np.array([[[0, 0], [0, 100]], [[0, 0], [100, 0]]])) < 6
     True
     """
     having = tables[:, 1]

@@ -38,7 +38,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Dependence:
+class G2Tests:
     """How candidates depend on a target: `g2` and its degrees of freedom, 0 where no test can be made."""
 
     candidates: NDArray[np.int64]
@@ -109,13 +109,13 @@ class IndependenceTest:
 
     def __call__(
         self, target: Target, condition: Sequence[int] = (), candidates: NDArray[np.int64] | None = None
-    ) -> Dependence:
+    ) -> G2Tests:
         """Test the target against the candidates (default: all event types) given the condition set."""
         blocks = self.counts.tables(target.rows, condition, candidates)
         return _joined([self._test(tables, len(condition)) for tables in blocks])
 
-    def many(self, questions: Sequence[tuple[Target, Sequence[int]]]) -> Iterator[Dependence]:
-        """Dependence of several (target, condition) questions against all event types, from one product."""
+    def many(self, questions: Sequence[tuple[Target, Sequence[int]]]) -> Iterator[G2Tests]:
+        """G2Tests of several (target, condition) questions against all event types, from one product."""
         asked = [(target.rows, condition) for target, condition in questions]
         for (_, condition), blocks in zip(asked, self.counts.tables_of_many(asked), strict=True):
             yield _joined([self._test(tables, len(condition)) for tables in blocks])
@@ -124,7 +124,7 @@ class IndependenceTest:
         """p of one event type given the condition set."""
         return float(self(target, condition, np.array([column])).p_value[0])
 
-    def _test(self, tables: Tables, n_condition: int) -> Dependence:
+    def _test(self, tables: Tables, n_condition: int) -> G2Tests:
         strata = tables.sizes.sum(axis=1)
         with_event = tables.present[:, 0] + tables.present[:, 1]  # (strata, candidates)
         varies = (with_event > 0) & (with_event < strata[:, None])
@@ -134,7 +134,7 @@ class IndependenceTest:
         if (strata < self.min_rows_per_dof).any() or self.dof == "full":
             rows = strata.astype(np.float64) @ varies
             dof = np.where(rows >= self.min_rows_per_dof * dof, dof, 0)
-        return Dependence(tables.candidates, self._g2(tables, with_event, strata), dof)
+        return G2Tests(tables.candidates, self._g2(tables, with_event, strata), dof)
 
     def _g2(
         self, tables: Tables, with_event: NDArray[np.int64], strata: NDArray[np.int64]
@@ -149,10 +149,10 @@ class IndependenceTest:
         return np.maximum(2.0 * (cells - columns + constant), 0.0)
 
 
-def _joined(parts: list[Dependence]) -> Dependence:
+def _joined(parts: list[G2Tests]) -> G2Tests:
     if len(parts) == 1:
         return parts[0]
-    return Dependence(
+    return G2Tests(
         np.concatenate([part.candidates for part in parts]),
         np.concatenate([part.g2 for part in parts]),
         np.concatenate([part.dof for part in parts]),

@@ -45,7 +45,7 @@ def check_basis(evidence: Evidence, number: int) -> Iterator[Finding]:
 def check_stability(evidence: Evidence, number: int) -> Iterator[Finding]:
     """Whether its edges would be found again in other sequences."""
     edges = evidence.graph.edges.filter(label=evidence.labels[number])
-    shaky = edges.filter(pl.col("stability") < evidence.config.least_stability).sort("stability", "event")
+    shaky = edges.filter(pl.col("stability") < evidence.config.min_stability).sort("stability", "event")
     if len(shaky):
         yield (
             "doubt" if len(shaky) == len(edges) else "caution",
@@ -72,7 +72,7 @@ def check_explained(evidence: Evidence, number: int) -> Iterator[Finding]:
     forecast = evidence.forecasts[number]
     if forecast is None or not evidence.members[number]:
         return
-    share, least = max(forecast.explained, 0.0), evidence.config.least_explained
+    share, least = max(forecast.explained, 0.0), evidence.config.min_explained
     if share < least:
         yield (
             "doubt" if share < DOUBTFUL * least else "caution",

@@ -12,8 +12,8 @@ from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.leakage import Closings
-from eventcargo.verdicts.predictability import Forecast, Forecaster
-from eventcargo.verdicts.residuals import Surplus, event_surplus, label_surplus
+from eventcargo.verdicts.predictability import Predictability, Predictor
+from eventcargo.verdicts.residuals import ResidualAssociation, event_residuals, label_residuals
 
 
 class Evidence:
@@ -38,9 +38,9 @@ class Evidence:
         self.support = self.carried.sum(axis=0)
 
     @cached_property
-    def forecasts(self) -> list[Forecast | None]:
+    def forecasts(self) -> list[Predictability | None]:
         """The label told from its boundary; None where it is carried by too few sequences, or by all."""
-        forecaster, found = Forecaster(self.data), list[Forecast | None]()
+        forecaster, found = Predictor(self.data), list[Predictability | None]()
         for number, members in enumerate(self.members):
             enough = self.config.too_few <= self.support[number] < len(self.data)
             rng = np.random.default_rng([self._seed, number])
@@ -48,33 +48,37 @@ class Evidence:
         return found
 
     @cached_property
-    def beyond(self) -> dict[int, list[Surplus]]:
+    def beyond(self) -> dict[int, list[ResidualAssociation]]:
         """By label, the event types outside its boundary that it goes together with."""
         told = self._told
         members = [self.members[number] for number in told]
-        found = event_surplus(self.presence, self.carried[:, told], self._chances, members, self.config.alpha)
+        found = event_residuals(
+            self.presence, self.carried[:, told], self._probabilities, members, self.config.alpha
+        )
         return self._weighty(found)
 
     @cached_property
-    def together(self) -> dict[int, list[Surplus]]:
+    def together(self) -> dict[int, list[ResidualAssociation]]:
         """By label, the other labels that it goes together with."""
-        return self._weighty(label_surplus(self.carried[:, self._told], self._chances, self.config.alpha))
+        return self._weighty(
+            label_residuals(self.carried[:, self._told], self._probabilities, self.config.alpha)
+        )
 
     @cached_property
     def _told(self) -> list[int]:
         return [number for number, forecast in enumerate(self.forecasts) if forecast is not None]
 
     @cached_property
-    def _chances(self) -> NDArray[np.float64]:
-        found = [forecast.chances for forecast in self.forecasts if forecast is not None]
+    def _probabilities(self) -> NDArray[np.float64]:
+        found = [forecast.probabilities for forecast in self.forecasts if forecast is not None]
         return np.stack(found, axis=1) if found else np.zeros((len(self.data), 0))
 
-    def _weighty(self, found: Sequence[Surplus]) -> dict[int, list[Surplus]]:
+    def _weighty(self, found: Sequence[ResidualAssociation]) -> dict[int, list[ResidualAssociation]]:
         """Those that account for enough sequences."""
-        kept: dict[int, list[Surplus]] = {}
+        kept: dict[int, list[ResidualAssociation]] = {}
         for surplus in found:
             number = self._told[surplus.label]
-            if abs(surplus.observed - surplus.expected) >= self.config.least_share * self.support[number]:
+            if abs(surplus.observed - surplus.expected) >= self.config.min_share * self.support[number]:
                 kept.setdefault(number, []).append(surplus)
         return kept
 

@@ -1,4 +1,4 @@
-"""Forecast: how well a label can be told from the event types of its boundary alone.
+"""Predictability: how well a label can be told from the event types of its boundary alone.
 
 A decision tree on whether, how often, in which order, how close and how late the members occur (`features`,
 `fusion.arrangements`). A tree, because rules are made of ANDs, ORs, exceptions and limits. Every sequence is
@@ -13,7 +13,7 @@ from scipy.special import xlogy
 from sklearn.tree import DecisionTreeRegressor
 
 from eventcargo.events import EventDataset
-from eventcargo.verify.arrangements import Occurrences
+from eventcargo.verify.arrangements import MemberArrangements
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -34,34 +34,34 @@ ARRANGED = 6
 
 
 @dataclass(frozen=True)
-class Forecast:
+class Predictability:
     """Chance of the label in every sequence, and the share of its uncertainty that this explains.
 
     `explained` is 1 - log loss / log loss of the base rate: 1 where the label is told without fail, about 0
     where the base rate does as well.
     """
 
-    chances: Floats
+    probabilities: Floats
     explained: float
 
 
-class Forecaster:
+class Predictor:
     """Forecasts from boundaries, for the labels of one data set.
 
     >>> from eventcargo.events import EventSequence
     >>> kinds = [(("x",), ("bad",)), (("y",), ())] * 30
     >>> data = EventDataset.from_sequences(
     ...     [EventSequence(f"{i:02}", events, (0.0,), labels) for i, (events, labels) in enumerate(kinds)])
-    >>> told = Forecaster(data).forecast(np.array([True, False] * 30), [0], np.random.default_rng(0))
+    >>> told = Predictor(data).forecast(np.array([True, False] * 30), [0], np.random.default_rng(0))
     >>> told.explained > 0.9
     True
     """
 
     def __init__(self, data: EventDataset) -> None:
-        self._presence, self._occurrences = data.presence().tocsc(), Occurrences(data)
+        self._presence, self._occurrences = data.presence().tocsc(), MemberArrangements(data)
 
-    def forecast(self, carries: Flags, members: list[int], rng: np.random.Generator) -> Forecast:
-        """Tell a label from its members, the strongest first; by arrangements if presence is not enough."""
+    def forecast(self, carries: Flags, members: list[int], rng: np.random.Generator) -> Predictability:
+        """Predict a label from its members, strongest first; by arrangements where presence is not enough."""
         folds = _folds(carries, rng)
         columns = self._presence[:, members].toarray() > 0
         found = _told(columns, carries, folds)
@@ -87,17 +87,17 @@ def _folds(carries: Flags, rng: np.random.Generator) -> Ints:
     return folds
 
 
-def _told(columns: Flags, carries: Flags, folds: Ints) -> Forecast:
+def _told(columns: Flags, carries: Flags, folds: Ints) -> Predictability:
     patterns, number = _distinct(columns)
     counts = np.zeros((FOLDS, len(patterns), 2))
     np.add.at(counts, (folds, number, carries.astype(np.int64)), 1)
-    chances = np.empty((FOLDS, len(patterns)))
+    probabilities = np.empty((FOLDS, len(patterns)))
     for fold in range(FOLDS):
-        chances[fold] = _grown(patterns, counts.sum(axis=0) - counts[fold])
-    told, rate = chances[folds, number], carries.mean()
+        probabilities[fold] = _grown(patterns, counts.sum(axis=0) - counts[fold])
+    told, rate = probabilities[folds, number], carries.mean()
     loss = -(xlogy(carries, told) + xlogy(~carries, 1 - told)).mean()
     base = -(xlogy(rate, rate) + xlogy(1 - rate, 1 - rate))
-    return Forecast(told, float(1 - loss / base) if base > 0 else 0.0)
+    return Predictability(told, float(1 - loss / base) if base > 0 else 0.0)
 
 
 def _grown(patterns: Flags, counts: Floats) -> Floats:

@@ -23,7 +23,7 @@ AT_ONCE = 64
 
 
 @dataclass(frozen=True)
-class Surplus:
+class ResidualAssociation:
     """A label is carried more (or less) often than expected in the sequences with something else."""
 
     label: int
@@ -33,20 +33,24 @@ class Surplus:
     z: float
 
 
-def event_surplus(
-    presence: sp.csr_array, carried: Flags, chances: Floats, members: Sequence[Sequence[int]], alpha: float
-) -> list[Surplus]:
+def event_residuals(
+    presence: sp.csr_array,
+    carried: Flags,
+    probabilities: Floats,
+    members: Sequence[Sequence[int]],
+    alpha: float,
+) -> list[ResidualAssociation]:
     """Event types outside the boundary that a label goes together with, the clearest first.
 
-    `carried` and `chances` are (sequences, labels), `members` the boundary of each label. `alpha` is the
-    chance of any false alarm at all.
+    `carried` and `probabilities` are (sequences, labels), `members` the boundary of each label. `alpha` is
+    the chance of any false alarm at all.
     """
-    found: list[Surplus] = []
+    found: list[ResidualAssociation] = []
     by_event, n_labels = presence.T.tocsr().astype(np.float64), carried.shape[1]
     least = norm.isf(alpha / max(2 * by_event.shape[0] * n_labels, 1))
     for start in range(0, n_labels, AT_ONCE):
         part = slice(start, start + AT_ONCE)
-        truth, told = carried[:, part].astype(np.float64), chances[:, part]
+        truth, told = carried[:, part].astype(np.float64), probabilities[:, part]
         observed, expected = by_event @ truth, by_event @ told
         z = (observed - expected) / np.sqrt(by_event @ (told * (1 - told)) + 1)
         for column, own in enumerate(members[part]):
@@ -55,13 +59,13 @@ def event_surplus(
     return sorted(found, key=lambda surplus: -abs(surplus.z))
 
 
-def label_surplus(carried: Flags, chances: Floats, alpha: float) -> list[Surplus]:
+def label_residuals(carried: Flags, probabilities: Floats, alpha: float) -> list[ResidualAssociation]:
     """Other labels that a label goes together with although their boundaries do not say so.
 
     Each pair is told twice, once for either label.
     """
     truth, n_labels = carried.astype(np.float64), carried.shape[1]
-    left, spread = truth - chances, chances * (1 - chances)
+    left, spread = truth - probabilities, probabilities * (1 - probabilities)
     z = (left.T @ left) / np.sqrt(spread.T @ spread + 1)
     np.fill_diagonal(z, 0.0)
     least = norm.isf(alpha / max(n_labels * (n_labels - 1), 1))
@@ -71,7 +75,11 @@ def label_surplus(carried: Flags, chances: Floats, alpha: float) -> list[Surplus
     )
 
 
-def _above(z: Floats, observed: Floats, expected: Floats, least: float, start: int) -> Iterator[Surplus]:
+def _above(
+    z: Floats, observed: Floats, expected: Floats, least: float, start: int
+) -> Iterator[ResidualAssociation]:
     for other, column in zip(*np.nonzero(np.abs(z) > least), strict=True):
         at = (other, column)
-        yield Surplus(start + int(column), int(other), float(observed[at]), float(expected[at]), float(z[at]))
+        yield ResidualAssociation(
+            start + int(column), int(other), float(observed[at]), float(expected[at]), float(z[at])
+        )

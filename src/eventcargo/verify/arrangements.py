@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 WINDOW = 6
 """Pairs of members are looked at with fewer than this many other members between them."""
 
-MOST_STEPS = 24
+MAX_STEPS = 24
 """Steps of time or distance for each pair or member, spread evenly over the sequences."""
 
 PAIRED, STEPPED = ("adjacent", "ordered", "gap"), ("gap", "lateness", "since")
@@ -37,7 +37,7 @@ class Arrangement:
     rows: Ints
 
 
-class Occurrences:
+class MemberArrangements:
     """The events of a data set sorted by event type, so that those of a few types are found quickly."""
 
     def __init__(self, data: EventDataset) -> None:
@@ -54,7 +54,7 @@ class Occurrences:
 
         >>> from eventcargo.events import EventSequence
         >>> data = EventDataset.from_sequences([EventSequence("1", ("a", "x", "b"), (0.0, 1.0, 2.0), ())])
-        >>> [found.family for found in Occurrences(data).arrangements([0, 1], least=1)]
+        >>> [found.family for found in MemberArrangements(data).arrangements([0, 1], least=1)]
         ['ordered', 'gap', 'lateness', 'lateness', 'since', 'since']
         """
         shown = self._events_of(members)
@@ -106,7 +106,7 @@ def _sets(family: str, rows: Ints, bucket: Ints) -> Iterator[Ints]:
     elif family in STEPPED:
         first = np.unique(rows, return_index=True)[1]  # the smallest bucket of every row
         rows, bucket = rows[first], bucket[first]
-        steps = np.unique(np.quantile(bucket, np.arange(1, MOST_STEPS + 1) / MOST_STEPS, method="lower"))
+        steps = np.unique(np.quantile(bucket, np.arange(1, MAX_STEPS + 1) / MAX_STEPS, method="lower"))
         for step in steps:
             yield rows[bucket <= step]
     else:

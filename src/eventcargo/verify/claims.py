@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from eventcargo.statistics.exact_g2 import (
-    Dependence,
+    ExactG2,
     Ints,
     incomparable,
-    leftover,
-    most_presence_gain,
+    max_presence_gain,
+    residual_information,
     risk_difference,
 )
 
@@ -23,7 +23,7 @@ PLAUSIBLE = 0.5
 STANDS = 2.0
 """A claim of less than this many times what an edge must be worth does not stand without the data."""
 
-MOST_STRENGTH = 2.0
+MAX_STRENGTH = 2.0
 """A vote counts for this many nats at most: a model that is too sure claims more than there is to know."""
 
 
@@ -63,7 +63,7 @@ class Claim:
 
     @property
     def _per_vote(self) -> float:
-        return self.least if self.strength is None else min(self.strength, MOST_STRENGTH)
+        return self.least if self.strength is None else min(self.strength, MAX_STRENGTH)
 
     @property
     def room(self) -> float:
@@ -88,12 +88,12 @@ class Claim:
 
     def judge(self, tables: Ints) -> None:
         """Take in the tables of the event type's presence, (strata, 2, 2)."""
-        found = Dependence.of(tables)
+        found = ExactG2.of(tables)
         self.p_value, self.gain = found.p_value, found.gain
         self.bound(tables)
 
     def bound(self, tables: Ints) -> None:
         """Take in what presence leaves room for, and what it changes."""
         self.effect = risk_difference(tables)
-        self.most, self.left = most_presence_gain(tables), leftover(tables)
+        self.most, self.left = max_presence_gain(tables), residual_information(tables)
         self.unseen = incomparable(tables, self.sign >= 0) * self._per_vote

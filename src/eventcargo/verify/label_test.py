@@ -18,26 +18,26 @@ from numpy.typing import NDArray
 from eventcargo.baselines.iamb import iamb
 from eventcargo.events import EventDataset
 from eventcargo.statistics.contingency import Rows
-from eventcargo.statistics.exact_g2 import Dependence, Ints, Patterns, own_leftover
+from eventcargo.statistics.exact_g2 import ExactG2, Ints, PatternCounts, own_residual_information
 from eventcargo.statistics.g2 import IndependenceTest, Target
-from eventcargo.verify.arrangements import Arrangement, Occurrences
+from eventcargo.verify.arrangements import Arrangement, MemberArrangements
 from eventcargo.verify.claims import Claim
 
 CORE_ALPHA = 1e-3
 """Largest p-value of a member of the core."""
 
-MOST_CHOSEN = 8
+MAX_CHOSEN = 8
 """Arrangements chosen for a label, at most."""
 
-MOST_ARRANGED = 30
+MAX_ARRANGED = 30
 """Members, the strongest first, whose arrangements are looked at; pairs of more would be too many."""
 
 FEW = 5
 """An arrangement that holds, or fails, in fewer sequences is not looked at."""
 
 
-class Ground:
-    """A data set as the questions need it."""
+class VerifyData:
+    """A data set as the tests of its labels need it."""
 
     def __init__(self, data: EventDataset) -> None:
         self.data = data
@@ -45,21 +45,21 @@ class Ground:
         by_label = data.label_matrix().tocsc()
         by_label.sort_indices()
         parts = np.split(by_label.indices.astype(np.int32), by_label.indptr[1:-1])
-        self.carriers: list[Rows] = parts[: len(data.label_names)]
+        self.positives: list[Rows] = parts[: len(data.label_names)]
 
     @cached_property
-    def occurrences(self) -> Occurrences:
-        return Occurrences(self.data)
+    def occurrences(self) -> MemberArrangements:
+        return MemberArrangements(self.data)
 
 
 @dataclass
-class Question:
-    """A label's carriers and the claims on its boundary.
+class LabelTest:
+    """A label's positives and the claims on its boundary.
 
     Columns of patterns are the members in the order of the claims, then further ones.
     """
 
-    ground: Ground
+    ground: VerifyData
     label: int
     claims: list[Claim]
     least: float
@@ -68,8 +68,8 @@ class Question:
     _arranged: "Arranged | None" = None
 
     @property
-    def carriers(self) -> Rows:
-        return self.ground.carriers[self.label]
+    def positives(self) -> Rows:
+        return self.ground.positives[self.label]
 
     @property
     def members(self) -> list[int]:
@@ -88,7 +88,7 @@ class Question:
             if claim.is_doubtful(alpha) and not claim.is_hopeless:
                 arranged.ask(place)
 
-    def sift(self, alpha: float, largest: float) -> None:
+    def backward_eliminate(self, alpha: float, largest: float) -> None:
         """Drop the members that the data do not bear out, the smallest gain first, each time asking anew.
 
         Those that stay have a p-value of at most `largest`; arrangements are chosen at `alpha`.
@@ -103,23 +103,23 @@ class Question:
     def arranged(self, alpha: float) -> "Arranged":
         """The arrangements of the members as they are now, and those of them that the label depends on."""
         if self._arranged is None or self._arranged.n_members != len(self.claims):
-            test, target = self.ground.test.local(Target(self.carriers), np.array(self.members))
+            test, target = self.ground.test.local(Target(self.positives), np.array(self.members))
             self.core = iamb(test, target, CORE_ALPHA)
             most = len(self.ground.data) - FEW
-            found = self.ground.occurrences.arrangements(self.members[:MOST_ARRANGED], FEW)
+            found = self.ground.occurrences.arrangements(self.members[:MAX_ARRANGED], FEW)
             self._arranged = Arranged(self, [one for one in found if len(one.rows) <= most], alpha)
         return self._arranged
 
-    def patterns(self, further: Sequence[Rows | Ints] = ()) -> Patterns:
-        """Patterns of the members and of further columns."""
+    def patterns(self, further: Sequence[Rows | Ints] = ()) -> PatternCounts:
+        """PatternCounts of the members and of further columns."""
         columns = [*(self.ground.test.counts.rows(event) for event in self.members), *further]
-        rows = np.unique(np.concatenate([self.carriers, *columns]))
+        rows = np.unique(np.concatenate([self.positives, *columns]))
         table = np.zeros((len(rows), len(columns)), bool)
         for at, column in enumerate(columns):
             table[np.searchsorted(rows, column), at] = True
         carries = np.zeros(len(rows), bool)
-        carries[np.searchsorted(rows, self.carriers)] = True
-        return Patterns.of(table, carries, len(self.ground.data) - len(rows))
+        carries[np.searchsorted(rows, self.positives)] = True
+        return PatternCounts.of(table, carries, len(self.ground.data) - len(rows))
 
     def core_without(self, place: int) -> list[int]:
         """The places of the core, but for one."""
@@ -127,17 +127,17 @@ class Question:
 
 
 class Arranged:
-    """The arrangements of one question's members, and the few the label depends on."""
+    """The arrangements of one label, and the few the label depends on."""
 
-    def __init__(self, question: Question, found: Sequence[Arrangement], alpha: float) -> None:
-        self.question, self.found, self.n_members = question, found, len(question.claims)
-        self._alpha, self._known = alpha, dict[tuple[int, ...], Patterns]()
-        present = [question.ground.test.counts.rows(event) for event in question.members]
+    def __init__(self, label_test: LabelTest, found: Sequence[Arrangement], alpha: float) -> None:
+        self.label_test, self.found, self.n_members = label_test, found, len(label_test.claims)
+        self._alpha, self._known = alpha, dict[tuple[int, ...], PatternCounts]()
+        present = [label_test.ground.test.counts.rows(event) for event in label_test.members]
         columns: list[Rows | Ints] = [*present, *(one.rows for one in found)]
-        every = IndependenceTest(_matrix(columns, len(question.ground.data)))
-        self._test, self._target = every.local(Target(question.carriers), np.arange(len(columns)))
+        every = IndependenceTest(_matrix(columns, len(label_test.ground.data)))
+        self._test, self._target = every.local(Target(label_test.positives), np.arange(len(columns)))
         self._columns = np.arange(self.n_members, len(columns))
-        self.chosen = self._choose(question.core, self._columns)
+        self.chosen = self._choose(label_test.core, self._columns)
 
     @property
     def rows(self) -> list[Ints]:
@@ -146,17 +146,17 @@ class Arranged:
 
     def ask_presence(self, place: int) -> None:
         """What the presence of a member says, given all that is not about it."""
-        self.question.claims[place].judge(self._tables(place, self._others(place)))
+        self.label_test.claims[place].judge(self._tables(place, self._others(place)))
 
     def ask(self, place: int) -> None:
         """What presence and the best arrangement about a member say, given all that is not about it."""
-        claim, others = self.question.claims[place], self._others(place)
+        claim, others = self.label_test.claims[place], self._others(place)
         tables = self._tables(place, others)
         claim.bound(tables)
         if self._is_everywhere(claim):
             self._bound_everywhere(claim, tables, explained=bool(others))
         about = self._columns[self._is_about(place)]
-        found = [Dependence.of(tables)]
+        found = [ExactG2.of(tables)]
         if len(about):
             found.append(self._best(place, about, others))
             claim.most = max(claim.most, found[1].most_gain)
@@ -166,8 +166,8 @@ class Arranged:
 
     def _choose(self, given: list[int], columns: Ints) -> list[int]:
         """The strongest arrangement given some members and those chosen, one by one, until none is strong."""
-        least, chosen = 2 * self.question.least, list[int]()
-        while len(columns) and len(chosen) < MOST_CHOSEN:
+        least, chosen = 2 * self.label_test.least, list[int]()
+        while len(columns) and len(chosen) < MAX_CHOSEN:
             tests = self._test(self._target, [*given, *chosen], columns)
             strong = tests.holds(self._alpha / len(columns)) & (tests.g2 - tests.dof >= least)
             if not strong.any():
@@ -177,35 +177,35 @@ class Arranged:
 
     def _others(self, place: int) -> list[int]:
         """The arrangements chosen among those that are not about a member."""
-        return self._choose(self.question.core_without(place), self._columns[~self._is_about(place)])
+        return self._choose(self.label_test.core_without(place), self._columns[~self._is_about(place)])
 
     def _is_about(self, place: int) -> NDArray[np.bool_]:
         return np.array([place in one.members for one in self.found], bool)
 
     def _tables(self, place: int, others: list[int]) -> Ints:
         """Tables of a member's presence given the core and other arrangements."""
-        given = [*self.question.core_without(place), *range(self.n_members, self.n_members + len(others))]
+        given = [*self.label_test.core_without(place), *range(self.n_members, self.n_members + len(others))]
         return self._patterns(tuple(others)).tables(place, given)
 
-    def _patterns(self, columns: tuple[int, ...]) -> Patterns:
+    def _patterns(self, columns: tuple[int, ...]) -> PatternCounts:
         if columns not in self._known:
-            self._known[columns] = self.question.patterns(self._rows(columns))
+            self._known[columns] = self.label_test.patterns(self._rows(columns))
         return self._known[columns]
 
-    def _best(self, place: int, about: Ints, others: list[int]) -> Dependence:
+    def _best(self, place: int, about: Ints, others: list[int]) -> ExactG2:
         """The strongest arrangement about a member, tested as one of few would be."""
-        core = self.question.core_without(place)
+        core = self.label_test.core_without(place)
         tests = self._test(self._target, [*core, *others], about)
         best = int(about[np.argmax(np.where(tests.dof > 0, tests.g2 - tests.dof, -np.inf))])
         last = self.n_members + len(others)
         patterns = self._patterns((*others, best))
-        return Dependence.of(patterns.tables(last, [*core, *range(self.n_members, last)]))
+        return ExactG2.of(patterns.tables(last, [*core, *range(self.n_members, last)]))
 
     def _rows(self, columns: Sequence[int]) -> list[Ints]:
         return [self.found[column - self.n_members].rows for column in columns]
 
     def _is_everywhere(self, claim: Claim) -> bool:
-        counts = self.question.ground.test.counts
+        counts = self.label_test.ground.test.counts
         return int(counts.totals[claim.event]) > counts.n_sequences - FEW
 
     def _bound_everywhere(self, claim: Claim, tables: Ints, explained: bool) -> None:
@@ -214,7 +214,7 @@ class Arranged:
         Its arrangements speak against it only where others explain the label: where none do, the partner
         it is arranged with may be missing from the boundary.
         """
-        claim.unseen, claim.left = 0.0, own_leftover(tables)
+        claim.unseen, claim.left = 0.0, own_residual_information(tables)
         claim.most = 0.0 if explained else np.inf
 
 

@@ -6,21 +6,22 @@ data count sequences, without a model, but a count may have nothing to compare. 
 
 - **Confirmed** is an edge whose event type tells of the label given the rest of the boundary (presence and
   arrangements of the other members), by its presence or an arrangement, with a p-value that survives
-  Benjamini and Hochberg's procedure over all edges, and with a gain of at least `least_gain` nats for each
+  Benjamini and Hochberg's procedure over all edges, and with a gain of at least `min_gain` nats for each
   sequence that carries the label. With many sequences everything is significant; then the gain decides.
 - **Refuted** is an edge for which the data leave less room than half of its claim. The room is the most that
   the presence of the event type (and every arrangement about it) can be worth, errors allowed for, and never
   more than what is left to tell of the label once the rest of the boundary is known. Sequences with nothing
   to compare them with count in full for the claim. So an edge is refuted only where an effect as large as the
   claimed one would have been seen; where the test has no power, phase 1 is believed.
-- A claim below twice `least_gain` cannot stand by itself and must be confirmed. An edge without a claim (of a
-  graph that knows no frequency or strength) must have room for `least_gain`.
-- The model of a **doubted** label did no better than the base rate on held-out sequences, so that phase 1 is
+- A claim below twice `min_gain` cannot stand by itself and must be confirmed. An edge without a claim (of a
+  graph that knows no frequency or strength) must have room for `min_gain`.
+- The model of an **untrusted** label did no better than the base rate on held-out sequences, so phase 1 is
   no witness. Its edges need a p-value of at most `alpha` and the least gain; those that have not are dropped
   one by one, the smallest gain first, so that of twins that explain each other one stays.
 
-Confirmed edges stay; of the others those stay that are not refuted. Before that each boundary may grow by
-event types that are missing: those must be confirmed, with a Bonferroni correction for all pairs.
+Confirmed edges stay; of the others those stay that are not refuted. Before that each boundary may
+grow by event types that are missing: those must be confirmed, with a Bonferroni correction for all
+pairs.
 """
 
 from collections.abc import Collection
@@ -35,8 +36,8 @@ from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Resolved
 from eventcargo.verify.claims import Claim
-from eventcargo.verify.forward import grow
-from eventcargo.verify.label_test import Ground, Question
+from eventcargo.verify.forward import forward_select
+from eventcargo.verify.label_test import LabelTest, VerifyData
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class VerifyConfig:
 
     alpha: float = 0.05
     "Rate of false discoveries among confirmed edges; an added edge is tested at alpha divided by all pairs."
-    least_gain: float = 0.05
+    min_gain: float = 0.05
     "Nats an edge must be worth for each sequence that carries its label."
     rounds: int = 6
     "Event types that may be added to a boundary; 0 adds none."
@@ -53,8 +54,8 @@ class VerifyConfig:
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
             raise ConfigError(f"alpha={self.alpha} must lie between 0 and 1")
-        if not 0 < self.least_gain < np.inf:
-            raise ConfigError(f"least_gain={self.least_gain} must be above 0, in nats")
+        if not 0 < self.min_gain < np.inf:
+            raise ConfigError(f"min_gain={self.min_gain} must be above 0, in nats")
         if self.rounds < 0:
             raise ConfigError(f"rounds={self.rounds} must be 0 (nothing is added) or more")
 
@@ -64,13 +65,13 @@ def verify(
     data: EventDataset,
     config: VerifyConfig | None = None,
     knowledge: Resolved | None = None,
-    doubted: Collection[str] = (),
+    untrusted: Collection[str] = (),
 ) -> LabelGraph:
     """The graph with p-values and gains, without the edges the data refute and with those that were missing.
 
     The gain, by which boundaries are ordered, is what the data say the event type is worth, in nats for each
     sequence that carries the label. The p-value is null where no test could be made. An added edge has no
-    frequency; its strength is its gain. Required edges stay, forbidden ones are not added. For `doubted`
+    frequency; its strength is its gain. Required edges stay, forbidden ones are not added. For `untrusted`
     labels, whose model is no witness, the data alone decide.
 
     >>> from dataclasses import replace
@@ -84,17 +85,17 @@ def verify(
     """
     config = config or VerifyConfig()
     _check_names(graph, data)
-    ground = Ground(data)
+    ground = VerifyData(data)
     required = frozenset[tuple[str, str]]() if knowledge is None else knowledge.required
-    questions = _questions(graph, ground, config, required)
+    label_tests = _label_tests(graph, ground, config, required)
     allowed = None if knowledge is None else knowledge.table(data.label_names, data.event_names)
-    grow(questions, config.rounds, config.alpha, allowed)
-    asked = [question for question in questions if question.claims]
-    level = config.alpha / max(1, sum(len(question.claims) for question in asked))
-    for question in asked:
-        question.ask(level)
-        if question.name in doubted:
-            question.sift(level, config.alpha)
+    forward_select(label_tests, config.rounds, config.alpha, allowed)
+    asked = [label_test for label_test in label_tests if label_test.claims]
+    level = config.alpha / max(1, sum(len(label_test.claims) for label_test in asked))
+    for label_test in asked:
+        label_test.ask(level)
+        if label_test.name in untrusted:
+            label_test.backward_eliminate(level, config.alpha)
     return _graph(graph, data, _kept(asked, config.alpha))
 
 
@@ -108,35 +109,35 @@ def _check_names(graph: LabelGraph, data: EventDataset) -> None:
             )
 
 
-def _questions(
-    graph: LabelGraph, ground: Ground, config: VerifyConfig, required: frozenset[tuple[str, str]]
-) -> list[Question]:
-    """One question for each label of the data."""
+def _label_tests(
+    graph: LabelGraph, ground: VerifyData, config: VerifyConfig, required: frozenset[tuple[str, str]]
+) -> list[LabelTest]:
+    """One test for each label of the data."""
     numbers = {name: number for number, name in enumerate(ground.data.event_names)}
-    supports = [len(carriers) for carriers in ground.carriers]
-    questions = [
-        Question(ground, label, [], config.least_gain * support) for label, support in enumerate(supports)
+    supports = [len(positives) for positives in ground.positives]
+    label_tests = [
+        LabelTest(ground, label, [], config.min_gain * support) for label, support in enumerate(supports)
     ]
     places = {name: number for number, name in enumerate(ground.data.label_names)}
     columns = ("label", "event", "frequency", "strength", "sign")
     for label, event, frequency, strength, sign in graph.edges.select(columns).iter_rows():
         at = places[label]
         votes = None if frequency is None else frequency * supports[at]
-        claim = Claim(numbers[event], votes, strength, 0 if sign is None else sign, questions[at].least)
+        claim = Claim(numbers[event], votes, strength, 0 if sign is None else sign, label_tests[at].least)
         claim.is_required = (label, event) in required
-        questions[at].claims.append(claim)
-    return questions
+        label_tests[at].claims.append(claim)
+    return label_tests
 
 
-def _kept(asked: list[Question], alpha: float) -> list[tuple[str, str, Claim]]:
+def _kept(asked: list[LabelTest], alpha: float) -> list[tuple[str, str, Claim]]:
     """Label, event type and claim of the edges that stay."""
-    pairs = [(question, claim) for question in asked for claim in question.claims]
+    pairs = [(label_test, claim) for label_test in asked for claim in label_test.claims]
     passed = _discoveries([claim.p_value for _, claim in pairs], alpha)
     kept = []
-    for (question, claim), is_discovery in zip(pairs, passed, strict=True):
+    for (label_test, claim), is_discovery in zip(pairs, passed, strict=True):
         is_confirmed = is_discovery and claim.gain >= claim.least
         if is_confirmed or claim.is_required or not (claim.is_new or claim.refuted):
-            kept.append((question.name, question.ground.data.event_names[claim.event], claim))
+            kept.append((label_test.name, label_test.ground.data.event_names[claim.event], claim))
     return kept
 
 
@@ -151,10 +152,10 @@ def _discoveries(p_values: list[float | None], alpha: float) -> NDArray[np.bool_
 
 
 def _graph(graph: LabelGraph, data: EventDataset, kept: list[tuple[str, str, Claim]]) -> LabelGraph:
-    carriers = dict(zip(data.label_names, data.support.tolist(), strict=True))
-    support = carriers | {label: count for label, count in graph.support.items() if count is not None}
+    positives = dict(zip(data.label_names, data.support.tolist(), strict=True))
+    support = positives | {label: count for label, count in graph.support.items() if count is not None}
     rows = [
-        (label, event, claim.p_value, claim.gain / max(carriers[label], 1))
+        (label, event, claim.p_value, claim.gain / max(positives[label], 1))
         for label, event, claim in kept
         if not claim.is_new
     ]
@@ -162,7 +163,7 @@ def _graph(graph: LabelGraph, data: EventDataset, kept: list[tuple[str, str, Cla
     tested = pl.DataFrame(rows, schema=schema, orient="row")
     old = graph.edges.drop("p_value", "gain").join(tested, on=["label", "event"], maintain_order="left")
     added = [
-        _added(label, event, claim, carriers[label], support[label])
+        _added(label, event, claim, positives[label], support[label])
         for label, event, claim in kept
         if claim.is_new
     ]
@@ -170,14 +171,14 @@ def _graph(graph: LabelGraph, data: EventDataset, kept: list[tuple[str, str, Cla
     return LabelGraph.from_edges(pl.concat([old.select(new.columns), new]), support)
 
 
-def _added(label: str, event: str, claim: Claim, carriers: int, support: int) -> dict[str, object]:
+def _added(label: str, event: str, claim: Claim, positives: int, support: int) -> dict[str, object]:
     return {
         "label": label,
         "event": event,
         "sign": int(np.sign(claim.effect)),
         "support": support,
-        "strength": claim.gain / carriers,
+        "strength": claim.gain / positives,
         "effect": claim.effect,
         "p_value": claim.p_value,
-        "gain": claim.gain / carriers,
+        "gain": claim.gain / positives,
     }

@@ -7,7 +7,7 @@ import pytest
 from eventcargo.errors import ConfigError
 from eventcargo.models.training.budget import BudgetConfig, Clock, seconds
 from eventcargo.models.training.config import TrainConfig
-from eventcargo.models.training.distributed import Team
+from eventcargo.models.training.distributed import ProcessGroup
 
 
 @pytest.mark.parametrize(("text", "expected"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("7", 7)])
@@ -67,7 +67,7 @@ def test_the_rate_rises_then_falls_to_nothing() -> None:
 
 def clock_of(**settings: object) -> Clock:
     config = TrainConfig(**settings)
-    return Clock(config, config.checks, Team())  # type: ignore[arg-type]
+    return Clock(config, config.checks, ProcessGroup())  # type: ignore[arg-type]
 
 
 def test_steps_are_a_share_of_the_steps() -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from eventcargo.config import knob_help
+from eventcargo.config import field_help
 from eventcargo.errors import ConfigError
 from eventcargo.models.training.config import TrainConfig
 
@@ -46,4 +46,4 @@ def test_half_precision_is_allowed_on_cuda() -> None:
 
 
 def test_every_setting_has_its_help() -> None:
-    assert set(knob_help(TrainConfig)) == set(TrainConfig.__dataclass_fields__)
+    assert set(field_help(TrainConfig)) == set(TrainConfig.__dataclass_fields__)

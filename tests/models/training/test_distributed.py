@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from eventcargo.models.training.distributed import Team
+from eventcargo.models.training.distributed import ProcessGroup
 from eventcargo.models.training.trainer import TrainConfig, Training
 from eventcargo.models.transformer.model import TransformerConfig
 from eventcargo.simulate import simulate
@@ -49,9 +49,9 @@ def test_two_processes_follow_the_loss_curve_of_one(tmp_path: Path) -> None:
 
 
 def test_one_process_alone_leads_and_changes_nothing() -> None:
-    team, weight = Team.present(), torch.nn.Parameter(torch.ones(2))
-    team.sum_gradients([weight])
-    assert team.leads
+    group, weight = ProcessGroup.present(), torch.nn.Parameter(torch.ones(2))
+    group.sum_gradients([weight])
+    assert group.is_main
     assert weight.grad is None
-    assert team.agree(1.5, 2.0) == (1.5, 2.0)
-    assert team.sum(torch.ones(())).item() == 1
+    assert group.broadcast(1.5, 2.0) == (1.5, 2.0)
+    assert group.sum(torch.ones(())).item() == 1

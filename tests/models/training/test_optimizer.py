@@ -113,7 +113,7 @@ def test_a_step_that_overflowed_leaves_no_trace() -> None:
     assert torch.equal(learnt, taught(untroubled, optimizer_of(untroubled), iter(LOOKUPS)))
 
 
-SHAPE = TransformerConfig(width=16, layers=1, heads=2, hidden=16)
+SHAPE = TransformerConfig(width=16, layers=1, heads=2, feedforward=16)
 SAMPLED = TrainConfig(steps=8, tokens=256, checks=2, save_every=3, sampled=8)
 
 

@@ -23,7 +23,7 @@ from eventcargo.models.training.validation import set_aside
 from eventcargo.models.transformer.model import LABEL_PARTS, Transformer, TransformerConfig, preset
 from eventcargo.simulate import simulate
 
-SHAPE = TransformerConfig(width=16, layers=1, heads=2, hidden=16, dropout=0.1, linear=False)
+SHAPE = TransformerConfig(width=16, layers=1, heads=2, feedforward=16, dropout=0.1, linear=False)
 QUICK = TrainConfig(steps=12, tokens=256, checks=3, save_every=5)
 
 

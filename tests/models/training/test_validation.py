@@ -3,7 +3,7 @@ import pytest
 
 from eventcargo import EventDataset, EventSequence, Vocabulary
 from eventcargo.models.training.losses import LossConfig
-from eventcargo.models.training.validation import HoldOut, set_aside, weighted_f1
+from eventcargo.models.training.validation import Validation, set_aside, weighted_f1
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
 
 
@@ -52,7 +52,7 @@ def make(data: EventDataset) -> Transformer:
 
 def test_an_untrained_model_has_the_loss_of_a_coin(hundred: EventDataset) -> None:
     model = make(hundred)
-    held = HoldOut(hundred, model, LossConfig(), 256).check(model)
+    held = Validation(hundred, model, LossConfig(), 256).check(model)
     assert held.label_loss == pytest.approx(np.log(2))
     assert held.prefix_loss == pytest.approx(np.log(2))
     assert held.label_f1 == 0.0
@@ -61,7 +61,7 @@ def test_an_untrained_model_has_the_loss_of_a_coin(hundred: EventDataset) -> Non
 def test_the_loss_weighs_its_parts_as_training_does(hundred: EventDataset) -> None:
     model = make(hundred)
     model.end_head.bias.data.fill_(1.0)
-    held = HoldOut(hundred, model, LossConfig(event_weight=0.5, end_weight=0.8), 256).check(model)
+    held = Validation(hundred, model, LossConfig(event_weight=0.5, end_weight=0.8), 256).check(model)
     assert held.label_loss != pytest.approx(held.prefix_loss, abs=0.01)
     expected = 0.5 * held.event_loss + 0.2 * held.prefix_loss + 0.8 * held.label_loss
     assert held.loss == pytest.approx(expected)
@@ -69,6 +69,6 @@ def test_the_loss_weighs_its_parts_as_training_does(hundred: EventDataset) -> No
 
 def test_a_check_is_repeatable_and_leaves_the_mode_alone(hundred: EventDataset) -> None:
     model = make(hundred).train()
-    holdout = HoldOut(hundred, model, LossConfig(), 256)
+    holdout = Validation(hundred, model, LossConfig(), 256)
     assert holdout.check(model) == holdout.check(model)
     assert model.training

@@ -11,7 +11,7 @@ from eventcargo.models.transformer.config import PRESETS, TransformerConfig, pre
     [
         {"width": 2, "heads": 1},
         {"layers": 1},
-        {"hidden": 1},
+        {"feedforward": 1},
         {"label_layers": 0},
         {"dropout": 0.0},
         {"dropout": 0.99},
@@ -32,7 +32,7 @@ def test_the_edge_of_what_is_allowed_is_accepted(allowed: dict[str, Any]) -> Non
         ({"width": 12, "heads": 4}, "width=12: with 4 heads it must be a multiple of 8"),
         ({"layers": 0}, "layers=0"),
         ({"heads": 0}, "heads=0"),
-        ({"hidden": 0}, "hidden=0"),
+        ({"feedforward": 0}, "feedforward=0"),
         ({"label_layers": -1}, "label_layers=-1"),
         ({"dropout": 1.0}, "dropout=1.0"),
         ({"dropout": -0.1}, "dropout=-0.1"),

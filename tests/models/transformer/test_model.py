@@ -19,12 +19,12 @@ from eventcargo.vocabulary import BOS, EOS, PAD
 LABELS = ("brake", "fuel", "rust")
 VOCABULARY = Vocabulary(tuple("abcdef"))
 SHAPES = {
-    "one stack": TransformerConfig(width=16, layers=2, heads=2, hidden=16, max_length=32),
+    "one stack": TransformerConfig(width=16, layers=2, heads=2, feedforward=16, max_length=32),
     "two stacks": TransformerConfig(
         width=16,
         layers=1,
         heads=2,
-        hidden=16,
+        feedforward=16,
         label_layers=1,
         activation="gelu",
         times="additive",

@@ -16,7 +16,7 @@ NAMES = tuple("abcdefgh")
 N, FIRST, LENGTHS = 3, 4, (12, 9)
 SHAPES = {
     "narrow heads": preset("tiny"),
-    "wide heads": TransformerConfig(width=64, layers=3, heads=2, hidden=32, activation="gelu"),
+    "wide heads": TransformerConfig(width=64, layers=3, heads=2, feedforward=32, activation="gelu"),
     "one block": replace(preset("tiny"), layers=1, times="additive"),
     "a stack for labels": replace(preset("tiny"), label_layers=2),
     "one block for labels": replace(preset("tiny"), label_layers=1),

@@ -17,7 +17,7 @@ from eventcargo.models.transformer.model import Transformer, TransformerConfig, 
 from eventcargo.models.transformer.values import ValueInput
 
 VOCABULARY = Vocabulary(("a",))
-SHAPE = TransformerConfig(width=8, layers=1, heads=1, hidden=8)
+SHAPE = TransformerConfig(width=8, layers=1, heads=1, feedforward=8)
 
 
 def batch_of(*rows: tuple[float, ...]) -> Batch:

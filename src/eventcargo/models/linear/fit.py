@@ -40,10 +40,10 @@ BLOCK_LABELS = 8
 CHUNK = 2_000
 """Sequences made into features at once."""
 
-LEAST_WINDOW, LONGEST_WINDOW = 4, 32
+MIN_WINDOW, MAX_WINDOW = 4, 32
 """Pairs are made within so many events, or first occurrences; how many depends on the size of the data."""
 
-LEAST_POSITIVES = 5
+MIN_POSITIVES = 5
 """A label with fewer sequences gets its base rate and no weights; an event type that fewer are without is
 everywhere."""
 
@@ -126,7 +126,7 @@ def fit_linear(
     made = Batches(data, vocabulary, max_length)
     batches = [made.take(np.arange(at, min(at + CHUNK, len(data)))) for at in range(0, len(data), CHUNK)]
     held = np.random.default_rng(seed).random(len(data)) < config.held_out
-    window = int(np.clip(config.max_moments // max(data.n_events, 1), LEAST_WINDOW, LONGEST_WINDOW))
+    window = int(np.clip(config.max_moments // max(data.n_events, 1), MIN_WINDOW, MAX_WINDOW))
     by_label = data.label_matrix().tocsc().astype(np.float64)
     found = _screen(batches, len(vocabulary), window, by_label, held, config)
     fits = _fit_labels(found, by_label, held, config, progress, _Deadline(began, seconds))
@@ -189,7 +189,7 @@ def _fit_labels(
     hasty, late = list[int](), list[int]()
     whole, fit_part, held_part = (found.X[rows].tocsc() for rows in (slice(None), ~held, held))
     n_labels = by_label.shape[1]
-    everywhere = Everywhere.of(whole, found.keys, found.size, LEAST_POSITIVES)
+    everywhere = Everywhere.of(whole, found.keys, found.size, MIN_POSITIVES)
 
     def choose(label: int, y: NDArray[np.float64]) -> tuple[tuple[str, ...], float]:
         if deadline.is_near:
@@ -200,7 +200,7 @@ def _fit_labels(
 
     def fit(label: int) -> Fit:
         y = by_label[:, [label]].toarray().ravel()
-        if min(y.sum(), len(y) - y.sum()) < LEAST_POSITIVES:
+        if min(y.sum(), len(y) - y.sum()) < MIN_POSITIVES:
             return base_fit(whole.shape[1], int(y.sum()), len(y))
         if deadline.is_over:
             late.append(label)

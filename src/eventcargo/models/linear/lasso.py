@@ -26,7 +26,7 @@ ENOUGH = 1e-3
 LONGEST_STEP = 2.0
 """A weight moves by no more in one step: where probabilities saturate the quadratic model is far off."""
 
-LEAST_CURVATURE = 1e-6
+MIN_CURVATURE = 1e-6
 """Of a row, p (1 - p) at least: where probabilities saturate, smaller ones make steps that lead nowhere."""
 
 GROWTH = 20
@@ -151,7 +151,7 @@ def _direction(
 ) -> tuple[Floats, float]:
     """The step to the minimum of the quadratic model of the objective; the bias is eliminated."""
     p = expit(z)
-    curvature, residual = np.maximum(p * (1 - p), LEAST_CURVATURE), p - y
+    curvature, residual = np.maximum(p * (1 - p), MIN_CURVATURE), p - y
     weighted = sp.csr_array((X.data * np.repeat(curvature, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
     total, means = curvature.sum(), X.T @ curvature
     hessian = (X.T @ weighted).toarray() - np.outer(means, means) / total

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from eventcargo.errors import ConfigError
-from eventcargo.models.training.distributed import Team
+from eventcargo.models.training.distributed import ProcessGroup
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 DEFAULT_SECONDS = 600.0
@@ -82,7 +82,7 @@ def seconds(text: str) -> float:
 CHECK_SHARE = 0.1
 """Share of a run's time that checks of the held-out sequences may take."""
 
-MOST_RESERVED = 0.3
+MAX_RESERVED = 0.3
 """Largest share of a run's time that is kept free for what comes after the last step."""
 
 
@@ -92,8 +92,8 @@ class Clock:
     `end_checks` says how many checks' time the end takes; so much is kept free for it.
     """
 
-    def __init__(self, config: BudgetConfig, checks: int, team: Team) -> None:
-        self._config, self._checks, self._team = config, checks, team
+    def __init__(self, config: BudgetConfig, checks: int, group: ProcessGroup) -> None:
+        self._config, self._checks, self._group = config, checks, group
         self._started = time.monotonic()
         self._resumed_at = self._prepared = self._check_seconds = 0.0
         self.term_seconds, self.end_checks = 0.0, 1.0
@@ -122,9 +122,9 @@ class Clock:
     def used(self, step: int) -> float:
         """Share of the budget used when this many steps are done, the same in all processes."""
         limit, spent = self._config.time_limit, self.term_seconds
-        reserved = min(self._check_seconds * self.end_checks, MOST_RESERVED * limit)
+        reserved = min(self._check_seconds * self.end_checks, MAX_RESERVED * limit)
         used = self._config.used(step, self.elapsed - spent, reserved + spent)
-        return self._team.agree(used)[0] if math.isfinite(limit) else used
+        return self._group.broadcast(used)[0] if math.isfinite(limit) else used
 
     def left(self, used: float) -> float:
         """Seconds until the last step, by what the steps so far have taken."""
@@ -132,7 +132,7 @@ class Clock:
 
     def note_check(self, began: float) -> None:
         """A check that began at this time is over."""
-        self._check_seconds = self._team.agree(time.monotonic() - began)[0]
+        self._check_seconds = self._group.broadcast(time.monotonic() - began)[0]
 
     def checks(self) -> int:
         """How often to look; a run bounded by time spends no more than a tenth of it on looking."""

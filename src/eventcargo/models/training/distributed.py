@@ -14,21 +14,21 @@ from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
-class Team:
-    """The processes of a run; `Team()` is one process alone."""
+class ProcessGroup:
+    """The processes of a run; `ProcessGroup()` is one process alone."""
 
     rank: int = 0
     size: int = 1
 
     @classmethod
-    def present(cls) -> "Team":
+    def present(cls) -> "ProcessGroup":
         """The processes of the group that was initialised, if any."""
         if dist.is_available() and dist.is_initialized():
             return cls(dist.get_rank(), dist.get_world_size())
         return cls()
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         """Whether this process writes files and reports."""
         return self.rank == 0
 
@@ -51,7 +51,7 @@ class Team:
             dist.all_reduce(value)
         return value
 
-    def agree(self, *values: float) -> tuple[float, ...]:
+    def broadcast(self, *values: float) -> tuple[float, ...]:
         """The first process's values, for all: clocks and signals differ."""
         if self.size == 1:
             return values
@@ -60,7 +60,7 @@ class Team:
         dist.broadcast(shared, src=0)
         return tuple(shared.tolist())
 
-    def share(self, tensors: Mapping[str, Tensor] | None) -> dict[str, Tensor]:
+    def broadcast_tensors(self, tensors: Mapping[str, Tensor] | None) -> dict[str, Tensor]:
         """The first process's tensors, for all; the others give None."""
         if self.size == 1:
             assert tensors is not None

@@ -9,7 +9,7 @@ from eventcargo.models.linear.fit import fit_linear
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.training.checkpoint import RunFolder
 from eventcargo.models.training.config import TrainConfig
-from eventcargo.models.training.distributed import Team
+from eventcargo.models.training.distributed import ProcessGroup
 from eventcargo.models.training.progress import Progress
 from eventcargo.vocabulary import Vocabulary
 
@@ -24,7 +24,7 @@ def run_term(
     max_length: int,
     config: TrainConfig,
     folder: RunFolder | None,
-    team: Team,
+    group: ProcessGroup,
     progress: Callable[[Progress], None] | None,
 ) -> tuple[LinearTerm, float]:
     """The linear term of the sequences trained on, the same in all processes, and the seconds it took."""
@@ -32,15 +32,15 @@ def run_term(
     if found is not None:
         return LinearTerm.from_tensors(found[1]), found[0]
     began, tensors = time.monotonic(), None
-    if team.leads:
+    if group.is_main:
         limit = SHARE * config.time_limit
         known = data.select(data.label_rows.lengths > 0) if config.unlabelled else data
         told = _report(progress)
         term = fit_linear(known, vocabulary, max_length, seed=config.seed, progress=told, seconds=limit)
         tensors = term.to_tensors()
-    shared = team.share(tensors)
-    seconds = team.agree(time.monotonic() - began)[0]
-    if folder is not None and team.leads:
+    shared = group.broadcast_tensors(tensors)
+    seconds = group.broadcast(time.monotonic() - began)[0]
+    if folder is not None and group.is_main:
         folder.write_linear(seconds, shared)
     return LinearTerm.from_tensors(shared), seconds
 

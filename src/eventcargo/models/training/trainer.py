@@ -28,16 +28,17 @@ from eventcargo.models.appraisal import appraise
 from eventcargo.models.base_rates import Rates
 from eventcargo.models.pretrained import load_optimizer, optimizer_tensors, taken
 from eventcargo.models.quality import Quality
+from eventcargo.models.training import validation
 from eventcargo.models.training.budget import Clock
 from eventcargo.models.training.checkpoint import RunFolder, data_fingerprint, tensors_fingerprint
 from eventcargo.models.training.config import PRECISIONS, TrainConfig
-from eventcargo.models.training.distributed import Team
+from eventcargo.models.training.distributed import ProcessGroup
 from eventcargo.models.training.interrupt import Interrupted, Listener
 from eventcargo.models.training.linear_term import run_term
 from eventcargo.models.training.losses import Sampler, draw_targets, hide, joint_loss, part_of
 from eventcargo.models.training.optimizer import clip_gradients, make_model, make_optimizer
 from eventcargo.models.training.progress import Progress, State
-from eventcargo.models.training.validation import Held, HoldOut, set_aside
+from eventcargo.models.training.validation import Held, Validation, set_aside
 from eventcargo.models.transformer.model import ExplicitTerm, Transformer, TransformerConfig
 from eventcargo.vocabulary import Vocabulary
 
@@ -100,8 +101,8 @@ class Training:
         resume: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        self._config, self._progress, self._team = config, progress, Team.present()
-        self._clock = Clock(config, config.checks, self._team)
+        self._config, self._progress, self._group = config, progress, ProcessGroup.present()
+        self._clock = Clock(config, config.checks, self._group)
         vocabulary = vocabulary or Vocabulary.from_dataset(data, config.min_count)
         self._folder = _open_folder(run, _settings(data, config, shape, linear, vocabulary), resume)
         kept, held = set_aside(data, config.held_out, config.seed)
@@ -111,14 +112,14 @@ class Training:
         report_cuts(data, shape.max_length)
         if linear is None and shape.linear and data.label_names:
             linear, self._clock.term_seconds = run_term(
-                kept, vocabulary, shape.max_length, config, self._folder, self._team, progress
+                kept, vocabulary, shape.max_length, config, self._folder, self._group, progress
             )
         rates = Rates.of(kept, vocabulary, config.unlabelled)
         self.model = make_model(kept, vocabulary, rates, config, shape, linear)
         self._kept, self._held_out = kept, held
         self.quality: Quality | None = None
         self._batches = Batches(kept, vocabulary, shape.max_length)
-        self._held = HoldOut(held, self.model, config, config.tokens) if len(held) else None
+        self._held = Validation(held, self.model, config, config.tokens) if len(held) else None
         is_sampled = config.is_sampled(len(vocabulary))
         self._sampler = Sampler(rates.events, config.sampled) if is_sampled else None
         self._optimizer = make_optimizer(self.model, config)
@@ -127,14 +128,14 @@ class Training:
         self.state = State()
         self._seen = 0
         # appraising takes as long as so many checks
-        self._clock.end_checks = 3 + min(len(held), appraisal.MOST_SEQUENCES) / holdout.MOST_SEQUENCES
+        self._clock.end_checks = 3 + min(len(held), appraisal.MAX_SEQUENCES) / validation.MAX_SEQUENCES
         self._restore()
         self._clock.begin(self.state.elapsed)
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         """Whether this process writes and reports; with one process it always does."""
-        return self._team.leads
+        return self._group.is_main
 
     def run(self) -> Transformer:
         """Train until the budget is used up, the model gets worse, or a signal comes."""
@@ -180,12 +181,12 @@ class Training:
 
     def _step(self, rows: NDArray[np.int64]) -> None:
         rng = np.random.default_rng([STEP, self._config.seed, self.state.step])
-        torch.manual_seed(int(rng.integers(2**62)) + self._team.rank)
+        torch.manual_seed(int(rng.integers(2**62)) + self._group.rank)
         for group in self._optimizer.param_groups:
             group["lr"] = self._config.rate(self._used(self.state.step + 1))
         batch = self._batches.take(rows)
         loss = self._backward(batch, rng)
-        self._team.sum_gradients(self.model.parameters())
+        self._group.sum_gradients(self.model.parameters())
         self._scaler.unscale_(self._optimizer)  # after the sum: all processes see an overflow of one
         norm = clip_gradients(self.model.parameters(), self._config.clip)
         self._refuse_nan(loss, float(norm))
@@ -205,8 +206,8 @@ class Training:
         batch = hide(batch, self._config.hidden, rng)
         self._optimizer.zero_grad(set_to_none=True)
         total = torch.zeros((), device=self.model.device)
-        n_parts = self._config.accumulate * self._team.size
-        for part in range(self._team.rank, n_parts, self._team.size):
+        n_parts = self._config.accumulate * self._group.size
+        for part in range(self._group.rank, n_parts, self._group.size):
             which = slice(part, None, n_parts)
             if len(batch.ids[which]) == 0:
                 continue
@@ -217,7 +218,7 @@ class Training:
             if loss.requires_grad:
                 self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             total += loss.detach()
-        return float(self._team.sum(total))
+        return float(self._group.sum(total))
 
     def _autocast(self) -> torch.autocast:
         kind = PRECISIONS[self._config.precision]
@@ -247,7 +248,7 @@ class Training:
         self.state.checked = number
         self._check(self._held)
 
-    def _check(self, held: HoldOut) -> None:
+    def _check(self, held: Validation) -> None:
         """Look at the held-out sequences, and at the time that takes."""
         began = time.monotonic()
         self._judge(held.check(self.model))
@@ -265,7 +266,7 @@ class Training:
             self.state.finished |= 0 < self._config.patience <= self.state.worse
 
     def _report(self, used: float) -> None:
-        if self._progress is None or not self._team.leads:
+        if self._progress is None or not self._group.is_main:
             return
         history = self.state.history
         f1 = history[-1]["label_f1"] if history else None
@@ -273,7 +274,7 @@ class Training:
         self._progress(Progress(self.state.step, used, self.state.loss, f1, rate, left))
 
     def _save_or_stop(self, listener: Listener) -> None:
-        heard = int(self._team.agree(listener.heard)[0]) if self._folder else 0
+        heard = int(self._group.broadcast(listener.heard)[0]) if self._folder else 0
         if not heard and self.state.step % self._config.save_every:
             return
         self._write()
@@ -283,7 +284,7 @@ class Training:
             raise Interrupted(f"stopped at step {self.state.step:,}; resume goes on from there", heard)
 
     def _write(self) -> None:
-        if self._folder is None or not self._team.leads:
+        if self._folder is None or not self._group.is_main:
             return
         tensors = {f"best.{name}": value for name, value in self._best.items()}
         if not self.state.finished:  # a finished run needs only its result
@@ -310,7 +311,7 @@ class Training:
         self.model.eval()
 
     def _save_model(self) -> None:
-        if self._folder is None or not self._team.leads:
+        if self._folder is None or not self._group.is_main:
             return
         self.model.save_pretrained(self._folder.model)
         if self.quality is not None:

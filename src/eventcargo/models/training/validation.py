@@ -13,7 +13,7 @@ from eventcargo.events import EventDataset
 from eventcargo.models.training.losses import LossConfig
 from eventcargo.models.transformer.model import Transformer
 
-MOST_SEQUENCES, MOST_POSITIONS = 1_000, 2_000
+MAX_SEQUENCES, MOST_POSITIONS = 1_000, 2_000
 """Sequences a check looks at, and about how many positions before their ends."""
 
 
@@ -41,11 +41,11 @@ def set_aside(data: EventDataset, share: float, seed: int) -> tuple[EventDataset
     return data.select(~held), data.select(held)
 
 
-class HoldOut:
+class Validation:
     """A fixed part of the held-out sequences, with fixed positions before the end."""
 
     def __init__(self, data: EventDataset, model: Transformer, config: LossConfig, tokens: int) -> None:
-        self._batches = Batches(data[:MOST_SEQUENCES], model.vocabulary, model.max_length)
+        self._batches = Batches(data[:MAX_SEQUENCES], model.vocabulary, model.max_length)
         self._config, self._tokens = config, tokens
         inside = int((self._batches.lengths - 1).sum())
         self._share = min(1.0, MOST_POSITIONS / max(inside, 1))

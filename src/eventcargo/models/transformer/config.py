@@ -18,7 +18,7 @@ class TransformerConfig:
     """blocks of Tf_x"""
     heads: int = 8
     """attention heads of every block"""
-    hidden: int = 128
+    feedforward: int = 128
     """width inside the feed-forward part of a block"""
     label_layers: int = 0
     """blocks of Tf_y, which read Tf_x by cross-attention; 0: the label head reads Tf_x's states directly"""
@@ -36,7 +36,7 @@ class TransformerConfig:
     """positions of the longest sequence, BOS and EOS included; longer ones are cut at their start"""
 
     def __post_init__(self) -> None:
-        for name in ("width", "layers", "heads", "hidden"):
+        for name in ("width", "layers", "heads", "feedforward"):
             _check(self, name, getattr(self, name) >= 1, "use 1 or more")
         _check(self, "label_layers", self.label_layers >= 0, "use 0 or more")
         _check(self, "activation", self.activation in ("gelu", "swiglu"), "use gelu or swiglu")
@@ -61,14 +61,14 @@ def _check(config: TransformerConfig, name: str, good: bool, allowed: str) -> No
 
 
 PRESETS: Mapping[str, TransformerConfig] = {
-    "tiny": TransformerConfig(width=32, layers=2, heads=4, hidden=64),
+    "tiny": TransformerConfig(width=32, layers=2, heads=4, feedforward=64),
     "small": TransformerConfig(),
-    "base": TransformerConfig(width=256, layers=6, heads=16, hidden=704, dropout=0.1),
+    "base": TransformerConfig(width=256, layers=6, heads=16, feedforward=704, dropout=0.1),
     "paper": TransformerConfig(
         width=600,
         layers=12,
         heads=12,
-        hidden=2400,
+        feedforward=2400,
         label_layers=3,
         activation="gelu",
         times="additive",

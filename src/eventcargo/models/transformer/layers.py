@@ -173,11 +173,11 @@ class Attention(nn.Module):
 class FeedForward(nn.Module):
     """Two linear maps with GELU between them, or SwiGLU."""
 
-    def __init__(self, width: int, hidden: int, activation: str) -> None:
+    def __init__(self, width: int, feedforward: int, activation: str) -> None:
         super().__init__()
         self.gated = activation == "swiglu"
-        self.enter = nn.Linear(width, 2 * hidden if self.gated else hidden, bias=False)
-        self.out = nn.Linear(hidden, width, bias=False)
+        self.enter = nn.Linear(width, 2 * feedforward if self.gated else feedforward, bias=False)
+        self.out = nn.Linear(feedforward, width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
         inner = self.enter(x)
@@ -191,13 +191,13 @@ class Block(nn.Module):
     """Self-attention, then with `reads` attention on what another stack made (Tf_y on Tf_x), feed-forward."""
 
     def __init__(
-        self, width: int, heads: int, hidden: int, activation: str, dropout: float, reads: bool = False
+        self, width: int, heads: int, feedforward: int, activation: str, dropout: float, reads: bool = False
     ) -> None:
         super().__init__()
         self.self_norm, self.self_attention = nn.RMSNorm(width), Attention(width, heads)
         self.cross_norm = nn.RMSNorm(width) if reads else None
         self.cross_attention = Attention(width, heads) if reads else None
-        self.feed_norm, self.feed_forward = nn.RMSNorm(width), FeedForward(width, hidden, activation)
+        self.feed_norm, self.feed_forward = nn.RMSNorm(width), FeedForward(width, feedforward, activation)
         self.dropout = nn.Dropout(dropout)
 
     def forward(

@@ -115,7 +115,7 @@ class Transformer(nn.Module):
 
     def _build(self, n_ids: int, n_labels: int) -> None:
         c = self.config
-        shape = (c.width, c.heads, c.hidden, c.activation, c.dropout)
+        shape = (c.width, c.heads, c.feedforward, c.activation, c.dropout)
         self.embedding = nn.Embedding(n_ids, c.width)
         self.time_input = nn.Linear(2, c.width, bias=False)
         self.value_input = ValueInput(len(self.value_names), c.width) if self.value_names else None
