@@ -54,30 +54,30 @@ fast: $(VENV)/.dev $(VENV)/.browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/reading.py
-	$(BIN)/python benchmarks/simulating.py
-	$(BIN)/python benchmarks/fleet.py
-	$(BIN)/python benchmarks/regimes.py
-	$(BIN)/python benchmarks/pycausalfs.py
-	$(BIN)/python benchmarks/paper_size.py
-	$(BIN)/python benchmarks/label_model.py --minutes 10
-	$(BIN)/python benchmarks/training_speed.py
-	$(BIN)/python benchmarks/paper_size_model.py --run benchmarks/paper-run
-	$(BIN)/python benchmarks/oracle.py
-	$(BIN)/python benchmarks/extract_size.py benchmarks/paper-run
-	$(BIN)/python benchmarks/phase1_speed.py
-	$(BIN)/python benchmarks/phase1_profile.py
-	$(BIN)/python benchmarks/particles.py
-	$(BIN)/python benchmarks/hiding.py
-	$(BIN)/python benchmarks/fusion_oracle.py
-	$(BIN)/python benchmarks/fusion_size.py --votes 13500000
-	$(BIN)/python benchmarks/coverage.py
-	$(BIN)/python benchmarks/criteria.py --figure docs/criteria.png
-	$(BIN)/python benchmarks/paper.py --minutes 6 --figures docs --docs docs/paper.md
-	$(BIN)/python benchmarks/verify.py
-	$(BIN)/python benchmarks/rules.py
-	$(BIN)/python benchmarks/verdicts.py
-	$(BIN)/python benchmarks/accuracy.py --figure docs/accuracy.png --docs docs/results.md
+	$(BIN)/python -m benchmarks.scale.reading
+	$(BIN)/python -m benchmarks.scale.simulating
+	$(BIN)/python -m benchmarks.accuracy.fleet
+	$(BIN)/python -m benchmarks.accuracy.regimes
+	$(BIN)/python -m benchmarks.accuracy.pycausalfs
+	$(BIN)/python -m benchmarks.scale.baselines
+	$(BIN)/python -m benchmarks.accuracy.label_model --minutes 10
+	$(BIN)/python -m benchmarks.speed.training
+	$(BIN)/python -m benchmarks.scale.training --run benchmarks/paper-run
+	$(BIN)/python -m benchmarks.accuracy.oracle
+	$(BIN)/python -m benchmarks.scale.extracting benchmarks/paper-run
+	$(BIN)/python -m benchmarks.speed.phase1
+	$(BIN)/python -m benchmarks.speed.phase1_profile
+	$(BIN)/python -m benchmarks.accuracy.particles
+	$(BIN)/python -m benchmarks.accuracy.hiding
+	$(BIN)/python -m benchmarks.accuracy.fusion_oracle
+	$(BIN)/python -m benchmarks.scale.fusing --votes 13500000
+	$(BIN)/python -m benchmarks.accuracy.coverage
+	$(BIN)/python -m benchmarks.accuracy.criteria --figure docs/criteria.png
+	$(BIN)/python -m benchmarks.paper.run --minutes 6 --figures docs --docs docs/paper.md
+	$(BIN)/python -m benchmarks.accuracy.verify
+	$(BIN)/python -m benchmarks.accuracy.rules
+	$(BIN)/python -m benchmarks.accuracy.verdicts
+	$(BIN)/python -m benchmarks.accuracy.run --figure docs/accuracy.png --docs docs/results.md
 
 clean:
 	rm -rf $(VENV) $(DEMO) benchmarks/paper-run benchmarks/parts

@@ -4,8 +4,8 @@ One seeded run of each regime, bounded by steps, and every classical method: gra
 are reduced to a short hash each. Run it before and after a change; equal files mean equal results. Numbers
 are compared to five digits, and of a verdict its level alone: wording is free to change.
 
-    OMP_NUM_THREADS=1 python benchmarks/digest.py --out before.json
-    OMP_NUM_THREADS=1 python benchmarks/digest.py --out after.json --against before.json
+    OMP_NUM_THREADS=1 python -m benchmarks.digest --out before.json
+    OMP_NUM_THREADS=1 python -m benchmarks.digest --out after.json --against before.json
 """
 
 import argparse

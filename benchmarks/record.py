@@ -13,6 +13,9 @@ from typing import Any
 RESULTS = Path(__file__).parent / "results"
 """Where published figures are."""
 
+PARTS = Path(__file__).parent / "parts"
+"""Where scripts that can be stopped keep what they have done."""
+
 
 def provenance(seed: int | list[int]) -> dict[str, Any]:
     """Commit, machine and time, to stand beside a result."""

@@ -1,6 +1,11 @@
 from dataclasses import dataclass
+from typing import Any, Literal
 
-from eventcargo.config import field_help
+import numpy as np
+import pytest
+
+from eventcargo.config import Settings, check_at_least, field_help, setting
+from eventcargo.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -53,3 +58,66 @@ def test_help_is_inherited() -> None:
         "how deep"
 
     assert field_help(Local) == {"size": "how large, in metres", "depth": "how deep"}
+
+
+@dataclass(frozen=True)
+class Bounded(Settings):
+    count: int = setting(2, ge=2)
+    closed: float = setting(0.5, ge=0, le=1)
+    open: float = setting(0.5, gt=0, lt=1)
+    mixed: float = setting(0.5, gt=0, le=1)
+    half: float = setting(0.5, ge=0, lt=1)
+    above: float = setting(1.0, gt=0)
+    free: float = 1.0
+    kind: Literal["", "fast", "exact"] = ""
+    text: str = "anything"
+
+
+@pytest.mark.parametrize(
+    ("refused", "message"),
+    [
+        *(({"count": value}, "use a whole number of at least 2") for value in (1, 2.0, True, "3", None)),
+        *(
+            ({"closed": value}, "use a number from 0 to 1")
+            for value in (-0.1, 1.1, float("nan"), "0.5", True)
+        ),
+        *(({"open": value}, "use a number between 0 and 1") for value in (0, 1)),
+        *(({"mixed": value}, "use a number above 0 and at most 1") for value in (0.0, 1.1)),
+        *(({"half": value}, "use a number of at least 0 and below 1") for value in (-0.1, 1.0)),
+        *(({"above": value}, "use a number above 0") for value in (0, float("inf"))),
+        ({"free": float("nan")}, "use a number"),
+        ({"kind": "slow"}, "use fast or exact"),
+    ],
+)
+def test_a_value_outside_its_range_is_refused(refused: dict[str, Any], message: str) -> None:
+    ((name, value),) = refused.items()
+    with pytest.raises(ConfigError) as error:
+        Bounded(**refused)
+    assert str(error.value) == f"{name}={value!r}: {message}"
+
+
+@pytest.mark.parametrize(
+    "allowed",
+    [
+        {"count": 2},
+        {"count": np.int64(3)},
+        {"closed": 0},
+        {"closed": 1},
+        {"mixed": 1},
+        {"half": 0},
+        {"kind": "exact"},
+    ],
+)
+def test_the_edge_of_a_range_is_allowed(allowed: dict[str, Any]) -> None:
+    ((name, value),) = allowed.items()
+    assert getattr(Bounded(**allowed), name) == value
+
+
+def test_a_bound_may_follow_from_another_field() -> None:
+    check_at_least(Bounded(count=3), "count", 3)
+    with pytest.raises(ConfigError, match="count=3: use a whole number of at least 1,000"):
+        check_at_least(Bounded(count=3), "count", 1000)
+
+
+def test_the_command_line_reads_the_default_of_a_bounded_field() -> None:
+    assert Bounded().count == 2

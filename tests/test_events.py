@@ -47,12 +47,12 @@ def test_label_given_twice_counts_once() -> None:
 
 def test_unequal_events_and_times_are_refused_with_both_counts() -> None:
     sequences = [EventSequence("s", ("a", "b"), (0.0,), ()), EventSequence("t", ("a",), (0.0, 1.0), ())]
-    with pytest.raises(DataError, match="'s' has 2 events but 1 times"):
+    with pytest.raises(DataError, match="'s' has 2 events but 1 time;"):
         EventDataset.from_sequences(sequences)
 
 
 def test_repeated_id_is_refused_by_name() -> None:
-    with pytest.raises(DataError, match="'s' stands twice"):
+    with pytest.raises(DataError, match="'s' appears twice"):
         EventDataset.from_sequences([EventSequence("s", (), (), ())] * 2)
 
 
@@ -97,7 +97,7 @@ def test_select_outside_is_refused_with_the_position(tiny: EventDataset, positio
 
 @pytest.mark.parametrize("size", [0, 3])
 def test_mask_of_another_length_is_refused_with_its_shape(tiny: EventDataset, size: int) -> None:
-    with pytest.raises(ConfigError, match=rf"\({size},\) values for 4"):
+    with pytest.raises(ConfigError, match=rf"shape \({size},\) for 4"):
         tiny.select(np.zeros(size, bool))
 
 

@@ -58,7 +58,7 @@ def test_missing_column_is_refused_by_name(column: str) -> None:
 @pytest.mark.parametrize("column", ["label", "event"])
 def test_null_is_refused_with_its_count(column: str) -> None:
     edges = _edges(label=["l", "l"], event=["a", "b"]).with_columns(pl.lit(None, pl.String).alias(column))
-    with pytest.raises(DataError, match=f"2 edges have no {column}"):
+    with pytest.raises(DataError, match=f"2 edges without {column}"):
         LabelGraph.from_edges(edges)
 
 

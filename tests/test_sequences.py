@@ -64,9 +64,9 @@ def test_the_columns_are_named_where_there_are_any(driven: EventDataset, tiny: E
 @pytest.mark.parametrize(
     ("values", "counts"),
     [
-        ((), "0 values for 2 events and 1 value_names"),
-        (((1.0,),), "1 values for 2 events and 1 value_names"),
-        (((1.0,), (2.0, 3.0)), "3 values for 2 events and 1 value_names"),
+        ((), "0 values for 2 events and 1 value name;"),
+        (((1.0,),), "1 value for 2 events and 1 value name;"),
+        (((1.0,), (2.0, 3.0)), "3 values for 2 events and 1 value name;"),
     ],
 )
 def test_an_event_with_too_few_or_too_many_values_is_refused(
@@ -79,7 +79,7 @@ def test_an_event_with_too_few_or_too_many_values_is_refused(
 
 
 def test_values_without_a_name_are_refused() -> None:
-    with pytest.raises(DataError, match="'car1' has 4 values for 2 events and 0 value_names"):
+    with pytest.raises(DataError, match="'car1' has 4 values for 2 events and 0 value names"):
         EventDataset.from_sequences(DRIVEN)
 
 

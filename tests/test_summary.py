@@ -29,23 +29,23 @@ def problems(*sequences: EventSequence) -> str:
 
 def test_a_label_on_every_sequence_is_a_problem() -> None:
     said = problems(*(sequence(f"{i:02}", "xyz", ("all",)) for i in range(12)))
-    assert "1 labels are carried by every sequence" in said
+    assert "1 label in every sequence" in said
 
 
 def test_rare_labels_are_a_problem() -> None:
-    assert "1 labels have fewer than 10 sequences" in problems(
+    assert "1 label in fewer than 10 sequences" in problems(
         sequence("a", "xyz", ("r",)), sequence("b", "xyz")
     )
 
 
 def test_short_and_simultaneous_sequences_are_a_problem() -> None:
     said = problems(sequence("a", "xy"), sequence("b", "xyz", step=0.0))
-    assert "1 sequences have fewer than 3 events" in said
-    assert "1 sequences have all their events at one time" in said
+    assert "1 sequence with fewer than 3 events" in said
+    assert "1 sequence with all events at the same time" in said
 
 
 def test_events_in_every_sequence_are_a_problem() -> None:
-    assert "1 event types occur in every sequence" in problems(sequence("a", "xyy"), sequence("b", "xzz"))
+    assert "1 event type in every sequence" in problems(sequence("a", "xyy"), sequence("b", "xzz"))
 
 
 def test_an_empty_selection_has_a_summary() -> None:
@@ -63,8 +63,8 @@ def test_sound_data_have_no_problems() -> None:
 
 
 def test_a_label_with_ten_sequences_is_not_rare() -> None:
-    assert "labels have fewer than 10" not in problems(*sound(20))
-    assert "1 labels have fewer than 10" in problems(*sound(19))
+    assert "label in fewer than 10" not in problems(*sound(20))
+    assert "1 label in fewer than 10" in problems(*sound(19))
 
 
 def test_a_label_that_one_sequence_lacks_is_no_problem() -> None:
@@ -74,14 +74,14 @@ def test_a_label_that_one_sequence_lacks_is_no_problem() -> None:
 
 def test_an_event_type_that_one_sequence_lacks_is_no_problem() -> None:
     made = [sequence(f"{i:02}", "xyz" if i else "yza", ("bad",) * (i % 2)) for i in range(20)]
-    assert "1 event types occur in one sequence only" in problems(*made)
-    assert "2 event types occur in every sequence" in problems(*made)
+    assert "1 event type in only one sequence" in problems(*made)
+    assert "2 event types in every sequence" in problems(*made)
 
 
 def test_a_label_that_nobody_carries_is_a_problem_but_not_a_rare_one() -> None:
     data = EventDataset.from_sequences([*sound(), sequence("last", "xyz", ("gone",))])
     said = summarise(data.select(range(20))).problems
-    assert said == ["1 labels are carried by no sequence; nothing can be found for them"]
+    assert said == ["1 label in no sequence; no cause can be found"]
 
 
 def test_an_event_type_that_occurs_nowhere_is_not_one_that_occurs_once() -> None:
@@ -95,14 +95,14 @@ def test_data_without_labels_are_a_problem() -> None:
 
 def test_one_event_alone_is_not_out_of_order() -> None:
     said = problems(sequence("a", "x"), sequence("b", ""), sequence("c", "xyz", step=0.0))
-    assert "1 sequences have all their events at one time" in said
+    assert "1 sequence with all events at the same time" in said
 
 
 def test_data_without_times_have_no_spans_and_lack_no_order() -> None:
     rows = [sequence("a", "xyz", step=0.0), sequence("b", "xyz")]
     summary = summarise(EventDataset.from_sequences(rows, time_kind="order"))
     assert summary.time_span_quantiles is None
-    assert not any("at one time" in problem for problem in summary.problems)
+    assert not any("at the same time" in problem for problem in summary.problems)
 
 
 def test_dates_have_spans_too() -> None:

@@ -7,6 +7,8 @@ import pytest
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.vocabulary import BOS, EOS, PAD, SPECIAL, UNK
 
+HEADER = {"format": "eventcargo-vocabulary", "version": 1}
+
 
 def _counted(**counts: int) -> EventDataset:
     events = tuple(name for name, count in counts.items() for _ in range(count))
@@ -69,7 +71,7 @@ def test_id_outside_is_refused_with_its_value(outside: int) -> None:
 
 
 def test_event_type_twice_is_refused_by_name() -> None:
-    with pytest.raises(DataError, match="'b' stands twice"):
+    with pytest.raises(DataError, match="'b' appears twice"):
         Vocabulary(("a", "b", "b"))
 
 
@@ -85,20 +87,29 @@ def test_json_round_trip_keeps_hostile_names(tmp_path: Path) -> None:
     assert Vocabulary.from_json(tmp_path / "v.json") == vocabulary
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"event_names": "ab"}', '{"event_names": [1]}'])
-def test_file_that_is_no_vocabulary_is_refused_by_name(tmp_path: Path, text: str) -> None:
-    (tmp_path / "v.json").write_text(text)
-    with pytest.raises(DataError, match=r"v\.json is not a vocabulary"):
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "not written by eventcargo as eventcargo-vocabulary"),
+        (json.dumps({"event_names": ["a"]}), "not written by eventcargo as eventcargo-vocabulary"),
+        (json.dumps(HEADER | {"event_names": "ab"}), "needs a list 'event_names' of strings"),
+        (json.dumps(HEADER | {"event_names": [1]}), "needs a list 'event_names' of strings"),
+    ],
+)
+def test_file_that_is_no_vocabulary_is_refused_by_name(tmp_path: Path, content: str, reason: str) -> None:
+    (tmp_path / "v.json").write_text(content)
+    with pytest.raises(DataError, match=rf"v\.json.*{reason}"):
         Vocabulary.from_json(tmp_path / "v.json")
 
 
 def test_missing_file_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"v\.json is not a vocabulary"):
+    with pytest.raises(DataError, match=r"v\.json does not exist"):
         Vocabulary.from_json(tmp_path / "v.json")
 
 
 @pytest.mark.parametrize("special", [["[PAD]"], None, 7])
 def test_other_special_tokens_are_refused_with_the_value(tmp_path: Path, special: object) -> None:
-    (tmp_path / "v.json").write_text(json.dumps({"special": special, "event_names": ["a"]}))
+    (tmp_path / "v.json").write_text(json.dumps(HEADER | {"special": special, "event_names": ["a"]}))
     with pytest.raises(DataError, match="special tokens"):
         Vocabulary.from_json(tmp_path / "v.json")

@@ -1,29 +1,29 @@
-"""Batches: sequences as rectangles of numbers for models. The only place where padding is made.
+"""Batches: sequences as padded arrays for models. Padding is made here and nowhere else.
 
-Position 0 is BOS, then the events, the last real position is EOS, then PAD on the right. What a model says at
-position i is given ids 0 to i, so that at EOS it is given the whole sequence. Times are relative to the
-sequence's first event that is shown; BOS has the first event's time, EOS the last one's. Values are raw, NaN
-where not recorded; BOS has the first event's, EOS the last one's.
+Position 0 is BOS, then come the events, the last real position is EOS, and PAD fills the right. The output of
+a model at position i depends on ids 0 to i, so at EOS on the whole sequence. Times are relative to the first
+event in the batch; values are raw, NaN if not recorded. BOS has the time and values of the first event, EOS
+those of the last.
 """
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, EventCargoWarning
+from eventcargo.errors import ConfigError, EventCargoWarning, counted
 from eventcargo.events import EventDataset, Ragged
-from eventcargo.vocabulary import BOS, EOS, PAD, Vocabulary
+from eventcargo.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 
 MARKS = 2
-"""Positions that are no events: BOS and EOS."""
+"""Positions without an event: BOS and EOS."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded sequences; B sequences, L positions, Y labels, C value columns, of which there may be none."""
+    """Padded sequences: B sequences, L positions, Y labels, C value columns (possibly 0)."""
 
     ids: NDArray[np.int64]  # (B, L)
     times: NDArray[np.float32]  # (B, L)
@@ -32,7 +32,7 @@ class Batch:
     values: NDArray[np.float32] = field(default_factory=lambda: _no_values(0, 0))  # (B, L, C)
 
     def __post_init__(self) -> None:
-        if self.values.shape[-1] == 0:  # left out: as wide as the others, so that every batch can be sliced
+        if self.values.shape[-1] == 0:  # not given: as wide as the others, so that every batch can be sliced
             object.__setattr__(self, "values", _no_values(*self.ids.shape))
 
     @property
@@ -42,15 +42,30 @@ class Batch:
 
     @property
     def at_end(self) -> NDArray[np.bool_]:
-        """The EOS positions, where a model is given the whole sequence: (B, L)."""
+        """The EOS positions, where a model sees the whole sequence: (B, L)."""
         return np.arange(self.ids.shape[1]) == self.lengths[:, None] - 1
+
+    @property
+    def unlabelled(self) -> "Batch":
+        """The same sequences without their labels."""
+        return replace(self, labels=np.zeros((len(self.ids), 0), np.float32))
+
+    def rows(self, which: "NDArray[np.int64] | slice", width: int | None = None) -> "Batch":
+        """Some sequences, repeats allowed, in their first `width` positions or in all; slices make views."""
+        ids = self.ids[which, :width]
+        lengths = np.minimum(self.lengths[which], ids.shape[1])
+        return Batch(ids, self.times[which, :width], lengths, self.labels[which], self.values[which, :width])
+
+    def hide(self, where: NDArray[np.bool_]) -> "Batch":
+        """The same sequences with the events at `where` (B, L) unknown; they keep their place and time."""
+        return replace(self, ids=np.where(where, UNK, self.ids))
 
 
 class Batches:
-    """Makes batches of a data set; event types outside of the vocabulary become UNK.
+    """Makes batches of a data set; event types outside the vocabulary become UNK.
 
-    A sequence longer than `max_length` positions is cut at its start, because a label is nearer to the
-    end; `report_cuts` says how many are.
+    A sequence longer than `max_length` positions loses its first events, because labels are closer to the
+    end; `report_cuts` warns of these sequences.
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "y"), (5.0, 7.0), ("bad",))])
@@ -68,18 +83,18 @@ class Batches:
         self.lengths = self._rows.lengths + MARKS
 
     def take(self, rows: NDArray[np.int64]) -> Batch:
-        """The batch of these sequences, as wide as its longest one."""
-        kept, lengths = self._rows.take(rows), self.lengths[rows]
+        """The batch of these sequences, as wide as the longest."""
+        shown, lengths = self._rows.take(rows), self.lengths[rows]
         shape = (len(rows), int(lengths.max(initial=MARKS)))
         ids, times = np.full(shape, PAD, np.int64), np.zeros(shape, np.float32)
-        is_event = np.arange(-1, shape[1] - 1) < kept.lengths[:, None]
+        is_event = np.arange(-1, shape[1] - 1) < shown.lengths[:, None]
         is_event[:, 0] = False
         ids[:, 0] = BOS
-        ids[is_event] = self._lookup[kept.gather(self._data.events)]
-        times[is_event] = _since_first(kept, self._data.times)
+        ids[is_event] = self._lookup[shown.gather(self._data.events)]
+        times[is_event] = _since_first(shown, self._data.times)
         each, end = np.arange(len(rows)), lengths - 1
         ids[each, end], times[each, end] = EOS, times[each, end - 1]
-        return Batch(ids, times, lengths, self._labels(rows), self._values(kept, is_event))
+        return Batch(ids, times, lengths, self._labels(rows), self._values(shown, is_event))
 
     def _labels(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Which labels the sequences carry, as 0 and 1: (B, Y)."""
@@ -88,15 +103,15 @@ class Batches:
         labels[np.repeat(np.arange(len(rows)), carried.lengths), carried.gather(self._data.labels)] = 1.0
         return labels
 
-    def _values(self, kept: Ragged, is_event: NDArray[np.bool_]) -> NDArray[np.float32]:
+    def _values(self, shown: Ragged, is_event: NDArray[np.bool_]) -> NDArray[np.float32]:
         """The raw values at every position: (B, L, C)."""
         if not self._data.value_names:
             return _no_values(*is_event.shape)
         values = np.zeros((*is_event.shape, len(self._data.value_names)), np.float32)
-        values[is_event] = kept.gather(self._data.values)
-        values[:, 0] = np.where(kept.lengths[:, None] > 0, values[:, 1], np.nan)
+        values[is_event] = shown.gather(self._data.values)
+        values[:, 0] = np.where(shown.lengths[:, None] > 0, values[:, 1], np.nan)
         each = np.arange(len(values))
-        values[each, kept.lengths + 1] = values[each, kept.lengths]
+        values[each, shown.lengths + 1] = values[each, shown.lengths]
         return values
 
     def in_order(self, tokens: int) -> Iterator[NDArray[np.int64]]:
@@ -104,14 +119,14 @@ class Batches:
         return packed(np.arange(len(self.lengths)), self.lengths, tokens)
 
     def shuffled(self, tokens: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-        """Row numbers of batches of similar lengths, in random order: hardly any padding."""
+        """Row numbers of batches of sequences of similar length, in random order: hardly any padding."""
         noisy = self.lengths * rng.uniform(0.95, 1.05, len(self.lengths))
         batches = list(packed(np.argsort(noisy, kind="stable"), self.lengths, tokens))
         return (batches[at] for at in rng.permutation(len(batches)))
 
 
 def report_cuts(data: EventDataset, max_length: int) -> None:
-    """Warn of the sequences of a data set that batches of so many positions cut.
+    """Warn of the sequences of a data set that do not fit into `max_length` positions.
 
     >>> report_cuts(EventDataset.from_sequences([]), max_length=16)
     """
@@ -119,8 +134,8 @@ def report_cuts(data: EventDataset, max_length: int) -> None:
     n_cut = int((data.lengths > room).sum())
     if n_cut:
         warnings.warn(
-            f"{n_cut:,} of {len(data):,} sequences have more than {room:,} events; "
-            "only their last ones are used",
+            f"{n_cut:,} of {counted(len(data), 'sequence')} with more than {counted(room, 'event')}; "
+            "only the last events are used",
             EventCargoWarning,
             stacklevel=2,
         )
@@ -131,13 +146,13 @@ def _no_values(n_sequences: int, n_positions: int) -> NDArray[np.float32]:
 
 
 def _since_first(rows: Ragged, times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Times of the rows, one after the other, each since its row's first."""
+    """Times of the rows, contiguous, relative to the first of each row."""
     gathered = rows.gather(times)
     return gathered - gathered[np.repeat(rows.offsets[:-1], rows.lengths)]
 
 
 def packed(order: NDArray[np.int64], lengths: NDArray[np.int64], tokens: int) -> Iterator[NDArray[np.int64]]:
-    """Consecutive parts of `order` whose rectangle has at most `tokens` positions, one sequence at least.
+    """Consecutive parts of `order` with at most `tokens` padded positions, at least one sequence each.
 
     >>> [part.tolist() for part in packed(np.arange(4), np.array([2, 2, 3, 9]), tokens=6)]
     [[0, 1], [2], [3]]

@@ -1,9 +1,9 @@
-"""EdgeTable: what phase 1 found in single sequences, one row for each edge, and what it looked at.
+"""EdgeTable: the edges that phase 1 found in single sequences, one row each, and what it tested.
 
-Besides the edges it holds, for every label, in how many sequences it was tested, for every label and event
-type in how many of these the event type occurred (a vote can only be weighed against the exposed it had), and
-how many of all sequences carry the label. All counts add up over parts. On disk a table is a folder of
-shards; each appears whole or not at all.
+Besides the edges it holds three counts of sequences: for every label those tested, for every label and event
+type the tested ones in which the event type occurs (votes are weighed against these exposed sequences), and
+for every label all that carry it. All counts add up over parts. On disk a table is a folder of shards; each
+shard appears whole or not at all.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,23 +13,23 @@ from typing import Any
 
 import polars as pl
 
-from eventcargo.errors import ConfigError, DataError
-from eventcargo.files import atomic_folder, read_document, write_document
+from eventcargo.errors import ConfigError, DataError, counted
+from eventcargo.files import atomic_folder, check_same_settings, read_document, write_document
 
-FORMAT, FORMAT_VERSION = "eventcargo-edges", 2
+FORMAT, FORMAT_VERSION = "eventcargo-edges", 3
 
 EDGES: dict[str, pl.DataType] = {
     "sequence": pl.String(),
     "label": pl.String(),
     "event": pl.String(),
-    "position": pl.Int32(),  # of the event among those of its sequence, from 0
+    "position": pl.Int32(),  # of the event in its sequence, from 0
     "strength": pl.Float32(),  # nats
     "effect_sd": pl.Float32(),  # standard deviation of the effect over particles
     "effect": pl.Float32(),  # change of the label's probability
     "polarity": pl.String(),  # whether the sequence carries the label: present or absent
     "test": pl.String(),  # prefix or total
-    "before": pl.Float32(),  # probability of the label without the event; null where unknown
-    "entropy": pl.Float32(),  # nats, of the label without the event; null where unknown
+    "before": pl.Float32(),  # probability of the label without the event; null if unknown
+    "entropy": pl.Float32(),  # nats, of the label without the event; null if unknown
 }
 SUPPORT: dict[str, pl.DataType] = {
     "test": pl.String(),
@@ -41,10 +41,10 @@ EXPOSED: dict[str, pl.DataType] = {**SUPPORT, "event": pl.String()}
 POSITIVES: dict[str, pl.DataType] = {
     "label": pl.String(),
     "positives": pl.Int64(),  # sequences that carry the label, tested or not
-    "sequences": pl.Int64(),  # all that there are
+    "sequences": pl.Int64(),  # all sequences
 }
 TABLES = {"edges": EDGES, "support": SUPPORT, "exposed": EXPOSED, "positives": POSITIVES}
-"""The tables of a shard and their columns; `exposed` counts the sequences in which an event type occurred."""
+"""The tables of a shard and their columns; `exposed` counts tested sequences with an event type."""
 
 
 def _no_positives() -> pl.DataFrame:
@@ -53,9 +53,9 @@ def _no_positives() -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class EdgeTable:
-    """Edges of single sequences, with the number of sequences and occurrences that were looked at.
+    """Edges of single sequences, and the counts of tested and exposed sequences and of positives.
 
-    Without `positives` the information of edges, for which base rates are needed, stays unknown.
+    Without `positives`, which give the base rates, the mutual information of edges is unknown.
 
     >>> table = EdgeTable.join([])
     >>> len(table.edges), table.edges.columns[:3]
@@ -69,14 +69,14 @@ class EdgeTable:
 
     def __post_init__(self) -> None:
         for name, schema in TABLES.items():
-            found = dict(getattr(self, name).schema)
-            if found != schema:
-                odd = sorted(set(found.items()) ^ set(schema.items()), key=str)[0]
-                raise DataError(f"the table {name} of edges has other columns than it should: {odd}")
+            given = dict(getattr(self, name).schema)
+            if given != schema:
+                odd = sorted(set(given.items()) ^ set(schema.items()), key=str)[0]
+                raise DataError(f"the table {name} of the edges lacks a column or has another: {odd}")
 
     @classmethod
     def join(cls, parts: "Iterable[EdgeTable]") -> "EdgeTable":
-        """All edges, one part after the other, and the sums of what was looked at."""
+        """All edges, one part after the other, and the sums of all counts."""
         given = list(parts)
         tables = {
             name: pl.concat([pl.DataFrame(schema=schema), *(getattr(part, name) for part in given)])
@@ -86,19 +86,19 @@ class EdgeTable:
 
     @classmethod
     def read(cls, folder: str | Path) -> "EdgeTable":
-        """All shards of a folder that `extract` filled; one that is not complete is refused."""
+        """Read all shards of a folder that `extract` filled; refuses an incomplete folder."""
         shards = EdgeFolder.open(Path(folder))
         return cls.join(shards.read(number) for number in range(shards.n_shards))
 
 
 def summed(counts: pl.DataFrame) -> pl.DataFrame:
-    """The sums of all whole numbers of rows of the same names, sorted by name."""
+    """The sums of the integer columns over rows with the same names, sorted by name."""
     keys = [name for name, kind in counts.schema.items() if kind == pl.String()]
     return counts.group_by(keys).agg(pl.exclude(keys).sum()).select(counts.columns).sort(keys)
 
 
 class EdgeFolder:
-    """The shards of an edge table: `plan.json` says how many there are and what they follow from."""
+    """The shards of an edge table; `plan.json` holds their number and the settings that they follow from."""
 
     def __init__(self, folder: Path, plan: Mapping[str, Any]) -> None:
         self.folder, self.plan = folder, dict(plan)
@@ -109,38 +109,30 @@ class EdgeFolder:
 
     @classmethod
     def create(cls, folder: Path, plan: Mapping[str, Any], resume: bool) -> "EdgeFolder":
-        """A folder to fill; one that is there is gone on with only by `resume` and with the same plan."""
+        """Create a folder to fill; an existing one is continued only with `resume=True` and the same plan."""
         path = folder / "plan.json"
         if path.exists():
             if not resume:
-                raise ConfigError(f"{folder} exists already; go on with resume, or choose a new folder")
-            before = cls.open(folder)
-            before._check(plan)
-            return before
+                raise ConfigError(f"{folder} exists already; continue it with resume, or choose a new folder")
+            begun = cls.open(folder)
+            check_same_settings(folder, begun.plan, plan)
+            return begun
         write_document(path, FORMAT, FORMAT_VERSION, plan)
         return cls(folder, plan)
 
     @classmethod
     def open(cls, folder: Path) -> "EdgeFolder":
-        """A folder that was created before."""
+        """Open a folder created earlier."""
         path = folder / "plan.json"
         if not path.exists():
             raise DataError(f"{folder} holds no edges: it has no plan.json; run extract first")
         return cls(folder, read_document(path, FORMAT, FORMAT_VERSION, "extract the edges again"))
 
-    def _check(self, plan: Mapping[str, Any]) -> None:
-        for name in sorted(set(plan) | set(self.plan)):
-            if plan.get(name) != self.plan.get(name):
-                raise ConfigError(
-                    f"{self.folder} was begun with {name}={self.plan.get(name)!r}, now it is "
-                    f"{plan.get(name)!r}; resume with the same settings and data, or choose a new folder"
-                )
-
     def shard(self, number: int) -> Path:
         return self.folder / f"shard-{number:05}"
 
     def missing(self) -> list[int]:
-        """Numbers of the shards that are not there yet."""
+        """Numbers of the shards that are not written yet."""
         return [number for number in range(self.n_shards) if not self.shard(number).exists()]
 
     def write(self, number: int, table: EdgeTable) -> None:
@@ -150,20 +142,20 @@ class EdgeFolder:
                 getattr(table, name).write_parquet(target / f"{name}.parquet")
 
     def read(self, number: int) -> EdgeTable:
-        """One shard; one that is missing or damaged is refused by name."""
-        left = self.missing()
-        if number in left:
+        """Read one shard; an error names a shard that is missing or damaged."""
+        missing = self.missing()
+        if number in missing:
             raise DataError(
-                f"{len(left):,} of {self.n_shards:,} shards of {self.folder} are missing, the first: "
-                f"{self.shard(left[0]).name}; go on with extract --resume"
+                f"{len(missing):,} of {counted(self.n_shards, 'shard')} missing in {self.folder}, the first: "
+                f"{self.shard(missing[0]).name}; continue with extract --resume"
             )
         try:
-            parts = {name: pl.read_parquet(self.shard(number) / f"{name}.parquet") for name in TABLES}
+            tables = {name: pl.read_parquet(self.shard(number) / f"{name}.parquet") for name in TABLES}
         except (OSError, pl.exceptions.PolarsError) as error:
             reason = str(error).splitlines()[0]
             raise DataError(f"{self.shard(number)} is damaged: {reason}; delete it and resume") from None
         try:
-            return EdgeTable(**parts)
+            return EdgeTable(**tables)
         except DataError as error:
             raise DataError(
                 f"{self.shard(number)} is of another release or program: {error}; delete it and resume"

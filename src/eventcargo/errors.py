@@ -1,21 +1,30 @@
-"""The one family of errors and warnings of this package.
+"""The errors and warnings of this package, and how their messages count things.
 
-A message says what is wrong, the value got, what is allowed and what to do. The command line prints it as
-one paragraph and exits with 1.
+A message says what is wrong, the value, what is allowed and what to do. The command line prints it as one
+paragraph and exits with 1.
 """
 
 
 class EventCargoError(Exception):
-    """Anything this package refuses."""
+    """Base of all errors this package raises on purpose."""
 
 
 class DataError(EventCargoError, ValueError):
-    """The data given cannot be used as they are."""
+    """The data cannot be used as they are."""
 
 
 class ConfigError(EventCargoError, ValueError):
-    """A setting is outside of what is allowed."""
+    """A setting is outside its allowed range."""
 
 
 class EventCargoWarning(UserWarning):
-    """Something was counted and the work went on; the message holds the count."""
+    """The work continues, but something was left out or looks wrong; the message gives the count."""
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A count with its noun in the right number.
+
+    >>> counted(1, "sequence"), counted(2_000, "sequence"), counted(0, "boundary", "boundaries")
+    ('1 sequence', '2,000 sequences', '0 boundaries')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

@@ -2,10 +2,11 @@
 
 All readers and simulators end here; models, baselines and scores start here. The order is canonical
 (sequences, event types and labels sorted by name), so that the order of the input rows changes nothing.
-Selecting makes a view on the same columns, which may be files mapped into memory: nothing is copied until
-`flat` asks for it.
+Selecting makes a view on the same columns, which may be files mapped into memory: nothing is copied before
+`flat`.
 """
 
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,17 +19,17 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.sequences import EventSequence, check_sequences, check_value_names, stack_values
 from eventcargo.storage import read_columns, write_columns
 
 __all__ = ["EventDataset", "EventSequence", "Ragged", "TimeKind", "describe_times"]
 
 TimeKind = Literal["number", "datetime", "order"]
-"""What times are: plain numbers, seconds since 1970 (UTC), or just the order of rows (0, 1, 2, ...)."""
+"""Kind of the times: plain numbers, seconds since 1970 (UTC), or only the order of rows (0, 1, 2, ...)."""
 
 SAVED_AT_ONCE = 100_000
-"""Sequences gathered at once when a data set is saved, so that one larger than memory can be."""
+"""Sequences gathered at once when a data set is saved, so that it may be larger than memory."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,14 @@ class Ragged:
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Offsets of these rows once they lie one after the other."""
+        """Offsets of these rows once they are contiguous."""
         return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
 
     def take(self, rows: NDArray[np.int64]) -> "Ragged":
         return Ragged(self.starts[rows], self.stops[rows])
 
     def gather(self, column: NDArray[Any]) -> NDArray[Any]:
-        """The rows of `column`, one after the other; a view where they already lie so."""
+        """The rows of `column`, one after the other; a view if they are contiguous already."""
         if len(self.starts) == 0:
             return column[:0]
         if np.array_equal(self.starts[1:], self.stops[:-1]):
@@ -70,8 +71,8 @@ class EventDataset:
 
     Made by `read_events`, `read_meds`, `EventDataset.load` or a simulator. `data[0]` and `data["VIN123"]`
     give one sequence by names; `events`, `times` and `labels` are the flat columns for code that needs speed.
-    `values` are further numbers of every event (mileage, temperature), one column for each of `value_names`;
-    NaN where one was not recorded.
+    `values` are further numbers of every event (mileage, temperature), one column for each of `value_names`,
+    NaN if not recorded.
 
     >>> data = EventDataset.from_sequences([
     ...     EventSequence("car1", ("P01", "U02"), (0.0, 3.5), ("brake",)),
@@ -162,7 +163,7 @@ class EventDataset:
 
     @property
     def time_range(self) -> tuple[float, float] | None:
-        """The first and the last time of all events; None where there is only an order."""
+        """The first and the last time of all events; None if there is only an order."""
         used = self.lengths > 0
         if self.time_kind == "order" or not used.any():
             return None
@@ -198,11 +199,11 @@ class EventDataset:
 
     def _row_at(self, position: int) -> int:
         if not -len(self) <= position < len(self):
-            raise IndexError(f"position {position} of {len(self):,} sequences")
+            raise IndexError(f"position {position} of {counted(len(self), 'sequence')}")
         return range(len(self))[position]
 
     def select(self, which: "Sequence[str] | Sequence[int] | NDArray[Any]") -> "EventDataset":
-        """The sequences named by ids, a Boolean mask or positions, in the order asked for; a view."""
+        """The sequences given by ids, a Boolean mask or positions, in the order given; a view."""
         rows = self._positions(which)
         return EventDataset(
             sequence_ids=self.sequence_ids.take(pa.array(rows)),
@@ -223,7 +224,8 @@ class EventDataset:
         if chosen.dtype == np.bool_:
             if chosen.shape != (len(self),):
                 raise ConfigError(
-                    f"a mask of {chosen.shape} values for {len(self):,} sequences; give one each"
+                    f"a mask of shape {chosen.shape} for {counted(len(self), 'sequence')}; give one value "
+                    "per sequence"
                 )
             return np.flatnonzero(chosen)
         if chosen.size == 0:
@@ -232,21 +234,21 @@ class EventDataset:
             if chosen.min() < -len(self) or chosen.max() >= len(self):
                 raise ConfigError(
                     f"position {chosen.max() if chosen.max() >= len(self) else chosen.min()} of "
-                    f"{len(self):,} sequences; use 0 to {len(self) - 1}"
+                    f"{counted(len(self), 'sequence')}; use 0 to {len(self) - 1}"
                 )
             return chosen.astype(np.int64) % len(self)
         names = pa.array([str(name) for name in which], self.sequence_ids.type)
-        found = pc.index_in(names, value_set=self.sequence_ids)
-        if found.null_count:
-            missing = names.filter(pc.is_null(found))
+        positions = pc.index_in(names, value_set=self.sequence_ids)
+        if positions.null_count:
+            missing = names.filter(pc.is_null(positions))
             raise DataError(
-                f"{found.null_count:,} of {len(names):,} sequence ids are not in the data, "
+                f"{len(missing):,} of {counted(len(names), 'sequence id')} not in the data, "
                 f"the first: {missing[0].as_py()!r}"
             )
-        return cast(NDArray[np.int64], found.to_numpy().astype(np.int64))
+        return cast(NDArray[np.int64], positions.to_numpy().astype(np.int64))
 
     def split(self, *fractions: float, seed: int = 0) -> "tuple[EventDataset, ...]":
-        """Random disjoint parts: `train, test = data.split(0.8)`; what is left over is the last part.
+        """Random disjoint parts: `train, test = data.split(0.8)`; the last part is the rest.
 
         >>> data = EventDataset.from_sequences([EventSequence(str(i), ("a",), (0.0,), ()) for i in range(10)])
         >>> [len(part) for part in data.split(0.6, 0.2)]
@@ -254,11 +256,11 @@ class EventDataset:
         """
         if not fractions or not all(part > 0 for part in fractions) or sum(fractions) > 1 + 1e-9:
             raise ConfigError(f"fractions={fractions}: each must be above 0 and their sum at most 1")
-        cuts = np.round(np.cumsum(fractions) * len(self)).astype(int)
+        ends = np.round(np.cumsum(fractions) * len(self)).astype(int)
         if sum(fractions) > 1 - 1e-9:
-            cuts = cuts[:-1]
-        parts = np.split(np.random.default_rng(seed).permutation(len(self)), cuts)
-        return tuple(self.select(np.sort(part)) for part in parts)
+            ends = ends[:-1]
+        parts = np.split(np.random.default_rng(seed).permutation(len(self)), ends)
+        return tuple(self.select(np.sort(rows)) for rows in parts)
 
     def split_by_id(self, ids: Sequence[str]) -> "tuple[EventDataset, EventDataset]":
         """The sequences with these ids, and all others."""
@@ -269,30 +271,43 @@ class EventDataset:
     def folds(self, k: int, seed: int = 0) -> "Iterator[tuple[EventDataset, EventDataset]]":
         """`k` pairs (rest, fold); the folds are disjoint and cover all sequences."""
         if not 2 <= k <= len(self):
-            raise ConfigError(f"k={k} folds of {len(self):,} sequences; use 2 to {len(self):,}")
+            raise ConfigError(f"k={k} folds of {counted(len(self), 'sequence')}; use 2 to {len(self):,}")
         fold_of = np.random.default_rng(seed).permutation(len(self)) % k
         return ((self.select(fold_of != fold), self.select(fold_of == fold)) for fold in range(k))
 
     def chunks(self, size: int) -> "Iterator[EventDataset]":
-        """Consecutive parts of at most `size` sequences, for work that must not touch all data at once."""
+        """Consecutive parts of at most `size` sequences, for work that must not load all data at once."""
         if size < 1:
             raise ConfigError(f"size={size}: a chunk must hold at least 1 sequence")
         return (self.select(np.arange(at, min(at + size, len(self)))) for at in range(0, len(self), size))
 
     def flat(self) -> "tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]":
-        """Offsets, events and times with the sequences one after the other."""
+        """Offsets, events and times of the sequences, contiguous."""
         return self.rows.offsets, self.rows.gather(self.events), self.rows.gather(self.times)
 
     def presence(self) -> sp.csr_array:
-        """Which event types occur in which sequence: (sequences, event types), stored ones only."""
+        """Which event types occur in which sequence: (sequences, event types), a sparse 0/1 matrix."""
         offsets, events, _ = self.flat()
         return _binary_rows(offsets, events, len(self.event_names))
 
     def label_matrix(self) -> sp.csr_array:
-        """Which labels each sequence carries: (sequences, labels), stored ones only."""
+        """Which labels each sequence carries: (sequences, labels), a sparse 0/1 matrix."""
         return _binary_rows(
             self.label_rows.offsets, self.label_rows.gather(self.labels), len(self.label_names)
         )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short text that differs where sequences, events, times, labels, values or names differ."""
+        code = 0
+        for part in self.chunks(100_000):
+            columns = (*part.flat(), part.label_rows.offsets, part.label_rows.gather(part.labels))
+            for column in columns:
+                code = zlib.crc32(np.ascontiguousarray(column).tobytes(), code)
+            code = zlib.crc32(np.ascontiguousarray(part.rows.gather(part.values)).tobytes(), code)
+        values = ("", *self.value_names) if self.value_names else ()
+        names = "\n".join((*self.event_names, "", *self.label_names, *values)).encode()
+        return f"{len(self)} sequences, {self.n_events} events, {zlib.crc32(names, code):08x}"
 
     def save(self, folder: str | Path) -> None:
         """Write the columns to a new folder that `load` maps into memory."""
@@ -316,7 +331,7 @@ class EventDataset:
 
     @classmethod
     def load(cls, folder: str | Path) -> "EventDataset":
-        """Open a saved data set; its columns stay on disk and are read where they are used."""
+        """Open a saved data set; its columns stay on disk and are read when used."""
         header, columns, ids = read_columns(Path(folder))
         return cls(
             sequence_ids=ids,
@@ -354,7 +369,7 @@ class EventDataset:
 
 
 def describe_times(data: EventDataset) -> str:
-    """The span of time in words."""
+    """The range of times in words."""
     if data.time_range is None:
         return "none; the order of rows"
     first, last = data.time_range
@@ -375,14 +390,14 @@ def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _binary_rows(offsets: NDArray[np.int64], columns: NDArray[np.int32], width: int) -> sp.csr_array:
-    """A 0/1 matrix from ragged column numbers; repeated ones count once."""
+    """A sparse 0/1 matrix from ragged column numbers; repeats count once."""
     if len(columns) and not 0 <= columns.min() <= columns.max() < width:
         raise DataError(
             f"numbers {columns.min()} to {columns.max()} for {width:,} names; the data are damaged"
         )
     ones = np.ones(len(columns), np.int32)
     narrow = np.int32 if len(columns) < np.iinfo(np.int32).max else np.int64
-    # A copy, because the matrix sorts its columns in place and the data set's own must not change.
+    # A copy, because the matrix sorts its indices in place and the data set must not change.
     indices, starts = columns.astype(narrow), offsets.astype(narrow)
     matrix = sp.csr_array((ones, indices, starts), shape=(len(offsets) - 1, width))
     matrix.sum_duplicates()

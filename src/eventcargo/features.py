@@ -1,9 +1,9 @@
-"""Explicit features of sequences: what occurred, how often, in which order, how close and how late.
+"""Features of sequences: which event types occur, how often, in which order, how close and how late.
 
-Flat columns of events go in; moments (sequence row, position, key) at which a feature becomes true come out.
-A feature once true stays true, except those of the families `lateness` and `since`, which are about the end
-and exist at EOS only. Keys are exact whole numbers made of the event types and a bucket: nothing is hashed
-into a table, so two features never share a weight, however large the vocabulary is.
+Flat columns of events go in; the moments (sequence row, position, key) at which features become true come
+out. A feature stays true from then on; those of the families `lateness` and `since` describe the end and
+become true at EOS only. A key is an exact integer made of event types and a bucket: nothing is hashed, so two
+features never share a weight, however large the vocabulary.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,21 +21,21 @@ MAX_COUNTED = 5
 """The second to the fifth occurrence of an event type are features."""
 
 TIME_EDGES = np.float32(2.0) ** (np.arange(-40, 121) / 4).astype(np.float32)
-"""Upper ends of the buckets of time, four to a doubling: from a thousandth to a thousand million."""
+"""Upper ends of the time buckets, four per doubling: from a thousandth to a thousand million."""
 
 DISTANCE_EDGES = np.unique(np.round(2.0 ** (np.arange(0, 65) / 4))).astype(np.int64)
-"""Upper ends of the buckets of distance in events: 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 13, 16, ..."""
+"""Upper ends of the buckets of distance, in events: 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 13, 16, ..."""
 
 N_BUCKETS = 256
-"""Room for a bucket in a key."""
+"""Number of buckets that fit in a key."""
 
 FILTER_BITS = 22
-"""Size of the table in which features are counted roughly, to drop rare ones before the exact count."""
+"""Bits of the table of rough counts, which drops rare features before the exact count."""
 
 
 @dataclass(frozen=True)
 class Events:
-    """The events of some sequences, one after the other; BOS, EOS and padding are left out.
+    """The events of some sequences, one after the other, without BOS, EOS and padding.
 
     `ends` is the EOS position of every sequence. `size` is the number of ids of the vocabulary.
     """
@@ -55,7 +55,7 @@ class Events:
         return cls(rows, positions, ids, times, batch.lengths - 1, size)
 
     def take(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> "Events":
-        """Only these events, in the order of time."""
+        """Only these events, in their order."""
         return Events(
             self.rows[which], self.positions[which], self.ids[which], self.times[which], self.ends, self.size
         )
@@ -66,7 +66,7 @@ class Events:
 
 @dataclass(frozen=True)
 class Moments:
-    """When features become true: in which sequence row, at which position, which key."""
+    """When features become true: sequence row, position, and key of the feature."""
 
     rows: Ints
     positions: Ints
@@ -107,7 +107,7 @@ def _last_occurrences(events: Events) -> Events:
 
 
 def _pair_keys(events: Events, distance: int) -> tuple[NDArray[np.bool_], Ints]:
-    """Which events have another one `distance` before them in their sequence, and the key of the pair."""
+    """Which events have another event `distance` before them in their sequence, and the key of each pair."""
     before, after = events.ids[:-distance], events.ids[distance:]
     return events.rows[:-distance] == events.rows[distance:], before * events.size + after
 
@@ -125,12 +125,12 @@ def count(events: Events, window: int) -> Moments:  # noqa: ARG001
 
 
 def adjacent(events: Events, window: int) -> Moments:  # noqa: ARG001
-    """b comes right after a."""
+    """b directly follows a."""
     return _pairs(events, 1)
 
 
 def ordered(events: Events, window: int) -> Moments:
-    """The first a comes before the first b, with fewer than `window` other first occurrences between."""
+    """The first a precedes the first b, with fewer than `window` other first occurrences between."""
     return _pairs(events.take(_occurrence_numbers(events) == 0), window)
 
 
@@ -143,7 +143,7 @@ def _pairs(events: Events, window: int) -> Moments:
 
 
 def gap(events: Events, window: int) -> Moments:
-    """b comes after a, at most `window` events later, with a time between them in one bucket."""
+    """b follows a, at most `window` events later, with the time between them in one bucket."""
     parts = []
     for distance in range(1, min(window, len(events) - 1) + 1):
         same, keys = _pair_keys(events, distance)
@@ -154,7 +154,7 @@ def gap(events: Events, window: int) -> Moments:
 
 
 def lateness(events: Events, window: int) -> Moments:  # noqa: ARG001
-    """At the end: the last occurrence of an event type is so many events before EOS, in buckets."""
+    """At the end: how many events before EOS an event type last occurs, in buckets."""
     last = _last_occurrences(events)
     ends = events.ends[last.rows]
     keys = last.ids * N_BUCKETS + np.searchsorted(DISTANCE_EDGES, ends - last.positions)
@@ -162,7 +162,7 @@ def lateness(events: Events, window: int) -> Moments:  # noqa: ARG001
 
 
 def since(events: Events, window: int) -> Moments:  # noqa: ARG001
-    """At the end: the last occurrence of an event type is so long before the last event, in buckets."""
+    """At the end: how long before the last event an event type last occurs, in buckets."""
     last = _last_occurrences(events)
     stops = np.searchsorted(events.rows, last.rows, side="right") - 1
     keys = last.ids * N_BUCKETS + np.searchsorted(TIME_EDGES, events.times[stops] - last.times)
@@ -178,7 +178,7 @@ FAMILIES: dict[str, Callable[[Events, int], Moments]] = {
     "lateness": lateness,
     "since": since,
 }
-"""Every family by name; each takes events and the window, which only pairs use."""
+"""Every family by name; each takes the events and the window, which only families of pairs use."""
 
 
 def feature_matrix(
@@ -186,7 +186,7 @@ def feature_matrix(
 ) -> tuple[sp.csr_array, Ints]:
     """Which features of a family hold in which whole sequence, and the sorted keys of its columns.
 
-    Rows follow the batches in order. Features of fewer than `min_support` sequences are left out.
+    Rows are in the order of the batches. Features of fewer than `min_support` sequences are left out.
     """
     starts, rows, keys = 0, [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     for batch in batches:
@@ -226,17 +226,17 @@ def _matrix(rows: NDArray[np.int32], keys: Ints, n_rows: int, least: int) -> tup
 
 
 SINGLE = ("presence", "count")
-"""Families whose features are about one event type whatever else occurs."""
+"""Families whose features depend on one event type only."""
 
 PAIRS = ("adjacent", "ordered", "gap")
-"""Families whose features are about two event types, and about what stands between them."""
+"""Families whose features depend on two event types and the events between them."""
 
 AT_END = ("lateness", "since")
 """Families whose features become true at EOS only."""
 
 
 def relevant(events: Events, family: str, keys: Ints) -> Events:
-    """The events of the features' types; or of all types, in the sequences that have one of each side.
+    """The events that decide the features: those of their types, or all in sequences with one of each side.
 
     >>> ids, zeros = np.array([4, 5, 6]), np.zeros(3, np.int64)
     >>> events = Events(np.array([0, 0, 1]), zeros, ids, zeros.astype(np.float32), zeros[:2], size=7)
@@ -248,19 +248,19 @@ def relevant(events: Events, family: str, keys: Ints) -> Events:
     sides = [_has(events, types) for types in _event_types(family, keys, events.size)]
     if family in SINGLE:
         return events.take(sides[0])
-    kept = np.ones(len(events.ends), bool)  # (sequences,)
+    has_all = np.ones(len(events.ends), bool)  # (sequences,)
     for side in sides:
-        kept &= np.bincount(events.rows[side], minlength=len(kept)) > 0
-    return events.take(kept[events.rows])
+        has_all &= np.bincount(events.rows[side], minlength=len(has_all)) > 0
+    return events.take(has_all[events.rows])
 
 
 def chosen_moments(events: Events, family: str, window: int, keys: Ints) -> Moments:
-    """First moments of the features with these sorted keys; `keys` become their numbers.
+    """First moments of the features with these sorted keys; the moments' keys are indices into `keys`.
 
     >>> zeros = np.zeros(3, np.int64)
     >>> events = Events(zeros, np.arange(1, 4), np.array([4, 5, 4]), zeros.astype(np.float32), zeros[:1], 6)
-    >>> found = chosen_moments(events, "adjacent", 1, np.array([5 * 6 + 4]))
-    >>> found.rows.tolist(), found.positions.tolist(), found.keys.tolist()
+    >>> moments = chosen_moments(events, "adjacent", 1, np.array([5 * 6 + 4]))
+    >>> moments.rows.tolist(), moments.positions.tolist(), moments.keys.tolist()
     ([0], [3], [0])
     """
     moments = FAMILIES[family](relevant(events, family, keys), window)
@@ -270,14 +270,14 @@ def chosen_moments(events: Events, family: str, window: int, keys: Ints) -> Mome
 
 
 def sides(keys: Mapping[str, Ints], size: int) -> tuple[Ints, Ints]:
-    """The event types that each feature is about; the second is -1 where there is none other.
+    """The one or two event types of each feature; the second is -1 if there is no other.
 
     >>> [side.tolist() for side in sides({"presence": np.array([6]), "adjacent": np.array([4 * 7 + 5])}, 7)]
     [[6, 4], [-1, 5]]
     """
     first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for family, part in keys.items():
-        one, *other = _event_types(family, part, size)
+    for family, family_keys in keys.items():
+        one, *other = _event_types(family, family_keys, size)
         two = other[0] if other else one
         first.append(one)
         second.append(np.where(one == two, -1, two))
@@ -292,7 +292,7 @@ def _has(events: Events, types: Ints) -> NDArray[np.bool_]:
 
 
 def _event_types(family: str, keys: Ints, size: int) -> tuple[Ints, ...]:
-    """The event types that keys are made of, one array for each side."""
+    """The event types of keys, one array for each side."""
     if family not in ("presence", "adjacent", "ordered"):
         keys = keys // N_BUCKETS
     return (keys // size, keys % size) if family in PAIRS else (keys,)

@@ -1,7 +1,8 @@
-"""Files and folders that appear whole or not at all.
+"""Files and folders that appear whole or not at all, and JSON documents with a format and a version.
 
 Everything is written beside its target under a temporary name, then renamed: a reader never sees half a
-file, and an interrupted write leaves the old content in place.
+file, and an interrupted write leaves the old content in place. Documents of another format or version are
+refused by name, and so is resuming work that was begun with other settings.
 """
 
 import json
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from eventcargo.errors import DataError
+from eventcargo.errors import ConfigError, DataError
 
 
 @contextmanager
@@ -61,7 +62,7 @@ def _umask() -> int:
 
 
 def write_document(path: str | Path, form: str, version: int, content: Mapping[str, Any]) -> None:
-    """Write content, whole or not at all.
+    """Write JSON with its format and version, whole or not at all.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -75,15 +76,59 @@ def write_document(path: str | Path, form: str, version: int, content: Mapping[s
 
 
 def read_document(path: str | Path, form: str, version: int, advice: str = "") -> dict[str, Any]:
-    """The content of a document of this format and version; `advice` ends what a refusal says."""
-    end = f"; {advice}" if advice else ""
+    """The content of a document of this format and version; a refusal ends with `advice`."""
     try:
-        content = json.loads(Path(path).read_text("utf-8"))
+        text = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist{_ending(advice)}") from None
+    return parse_document(text, path, form, version, advice)
+
+
+def parse_document(
+    text: str | bytes, place: str | Path, form: str, version: int, advice: str = ""
+) -> dict[str, Any]:
+    """The content of a document's text; `place` is where it was read from."""
+    try:
+        content = json.loads(text)
     except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}{end}") from None
+        raise DataError(f"{place} is not JSON: {error}{_ending(advice)}") from None
     if not isinstance(content, dict) or content.pop("format", None) != form:
-        raise DataError(f"{path} was not written by eventcargo as {form}{end}")
-    found = content.pop("version", None)
-    if found != version:
-        raise DataError(f"{path} has version {found} of another release, this one reads {version}{end}")
+        raise DataError(f"{place} was not written by eventcargo as {form}{_ending(advice)}")
+    given = content.pop("version", None)
+    if given != version:
+        raise DataError(
+            f"{place} has version {given} of another release, this one reads {version}{_ending(advice)}"
+        )
     return content
+
+
+def _ending(advice: str) -> str:
+    return f"; {advice}" if advice else ""
+
+
+def check_same_settings(place: str | Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse to resume work that was begun with other settings or data; settings may be nested.
+
+    >>> check_same_settings("RUN", {"train": {"seed": 0}}, {"train": {"seed": 1}})
+    Traceback (most recent call last):
+    eventcargo.errors.ConfigError: RUN was begun with train.seed=0, now it is 1; resume with the same settings
+    and data, or choose a new folder
+    """
+    old, new = _flat(before), _flat(now)
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name):
+            raise ConfigError(
+                f"{place} was begun with {name}={old.get(name)!r}, now it is {new.get(name)!r}; resume with "
+                "the same settings and data, or choose a new folder"
+            )
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings with the names of their levels joined by dots, as JSON holds their values."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = list(value) if isinstance(value, tuple) else value
+    return flat

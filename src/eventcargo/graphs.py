@@ -1,7 +1,7 @@
-"""LabelGraph: for every label the event types of its boundary, found by a method or known as the truth.
+"""LabelGraph: the boundary of every label, found by a method or known as the truth.
 
-A table of edges (one row per label and event type) plus every label's support, so that a label whose
-boundary is empty is still part of the graph. Formats of the outside world live in `io`.
+A table of edges (one row per label and event type) plus every label's support, so that a label with an empty
+boundary is still part of the graph. File formats live in `io`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from functools import cached_property
 
 import polars as pl
 
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, counted
 
 EDGE_SCHEMA: dict[str, pl.DataType] = {
     "label": pl.String(),
@@ -28,18 +28,19 @@ EDGE_SCHEMA: dict[str, pl.DataType] = {
     "stability": pl.Float64(),
     "agreement": pl.Float64(),
 }
-"""Columns of `LabelGraph.edges`. sign: 1 promotes, -1 inhibits, 0 or null unknown. threshold: what the rule
-asked for, a frequency or nats of information. ci_low and ci_high: 95 % interval of the frequency. gain: what
-the data say the event type is worth given the rest of the boundary, in nats for each carrier. stability:
-share of bootstrap samples of the sequences in which the edge is kept. agreement: share of the votes whose
-effect has the edge's sign. What a method does not know is null."""
+"""Columns of `LabelGraph.edges`. sign: 1 promotes, -1 inhibits, 0 or null unknown. threshold: what the
+criterion requires, a frequency or nats of information. ci_low and ci_high: 95 % interval of the frequency.
+gain: what the event type is worth given the rest of the boundary, by the data, in nats per sequence with the
+label. stability: share of bootstrap samples of the sequences in which the edge is kept. agreement: share of
+votes whose effect has the edge's sign. Columns that a method does not fill are null."""
 
 
 @dataclass(frozen=True)
 class LabelGraph:
-    """The boundaries of labels: `edges`, in the order of their weight, and `support` of every label.
+    """The boundaries of labels: `edges`, ordered by weight, and the `support` of every label.
 
-    What promotes a label comes before what inhibits it, and the largest gain, or else strength, first.
+    Within a label, event types that promote it precede those that inhibit it; then the largest gain, or else
+    strength, comes first.
 
     >>> graph = LabelGraph.from_boundaries({"brake": ["P01", "U02"], "fuel": []})
     >>> graph.boundary("brake"), graph.boundary("fuel")
@@ -56,9 +57,8 @@ class LabelGraph:
             if column not in edges.columns:
                 raise DataError(f"a graph needs the column {column!r}; got {edges.columns}")
             if edges[column].null_count():
-                raise DataError(
-                    f"{edges[column].null_count():,} edges have no {column}; every edge needs one"
-                )
+                empty = counted(edges[column].null_count(), "edge")
+                raise DataError(f"{empty} without {column}; every edge needs one")
         given = pl.DataFrame(
             {
                 name: edges[name].cast(kind)
@@ -108,10 +108,10 @@ class LabelGraph:
     @cached_property
     def boundaries(self) -> dict[str, list[str]]:
         """Event types of every label, in the order of their edges."""
-        found: dict[str, list[str]] = {label: [] for label in self.support}
+        boundaries: dict[str, list[str]] = {label: [] for label in self.support}
         for label, event in self.edges.select("label", "event").iter_rows():
-            found[label].append(event)
-        return found
+            boundaries[label].append(event)
+        return boundaries
 
     def boundary(self, label: str) -> list[str]:
         """Event types of one label, in the order of their edges."""
@@ -124,6 +124,5 @@ class LabelGraph:
 
     def __repr__(self) -> str:
         filled = sum(bool(events) for events in self.boundaries.values())
-        return (
-            f"LabelGraph: {len(self):,} edges into {len(self.support):,} labels, {filled:,} with a boundary"
-        )
+        edges, labels = counted(len(self), "edge"), counted(len(self.support), "label")
+        return f"LabelGraph: {edges} into {labels}, {filled:,} with a boundary"

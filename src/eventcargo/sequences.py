@@ -1,4 +1,4 @@
-"""EventSequence: one sequence by names, and what a list of them must hold to become a data set."""
+"""EventSequence: one sequence by names, and the checks that a list of them passes to become a data set."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, counted
 
 
 @dataclass(frozen=True)
 class EventSequence:
-    """One sequence, by names: its events in order, when they happened, its labels, and each event's values.
+    """One sequence by names: its events in order, their times, its labels, and the values of each event.
 
     >>> len(EventSequence("car1", ("P01", "U02"), (0.0, 3.5), ("brake",)))
     2
@@ -30,20 +30,20 @@ class EventSequence:
 
 
 def check_sequences(ordered: Sequence[EventSequence]) -> None:
-    """Refuse sequences, sorted by id, that lack a time or share an id."""
+    """Refuse sequences, sorted by id, with missing times or a repeated id."""
     for sequence in ordered:
         if len(sequence.events) != len(sequence.times):
             raise DataError(
-                f"sequence {sequence.id!r} has {len(sequence.events):,} events but {len(sequence.times):,} "
-                "times; give one time each"
+                f"sequence {sequence.id!r} has {counted(len(sequence.events), 'event')} but "
+                f"{counted(len(sequence.times), 'time')}; give one time per event"
             )
     for sequence, following in pairwise(ordered):
         if sequence.id == following.id:
-            raise DataError(f"sequence id {sequence.id!r} stands twice; every sequence needs its own")
+            raise DataError(f"sequence id {sequence.id!r} appears twice; every sequence needs its own")
 
 
 def check_value_names(names: Sequence[str]) -> None:
-    """Refuse names of value columns that are one text, or of which one stands twice."""
+    """Refuse value names that are a single text, or that repeat."""
     if isinstance(names, str):
         raise ConfigError(f"value columns are given as {names!r}, one text; give a list: [{names!r}]")
     name, count = next(iter(Counter(names).most_common(1)), ("", 0))
@@ -52,14 +52,15 @@ def check_value_names(names: Sequence[str]) -> None:
 
 
 def stack_values(ordered: Sequence[EventSequence], n_columns: int) -> NDArray[np.float64]:
-    """The values of all events, (events, columns); NaN where one was not recorded."""
+    """The values of all events: (events, columns), NaN if not recorded."""
     for sequence in ordered:
         given = [len(row) for row in sequence.values]
         wanted = [n_columns] * len(sequence) if n_columns else []
         if given != wanted:
             raise DataError(
-                f"sequence {sequence.id!r} has {sum(given):,} values for {len(sequence):,} events and "
-                f"{n_columns} value_names; give every event one value for each name, NaN if not recorded"
+                f"sequence {sequence.id!r} has {counted(sum(given), 'value')} for "
+                f"{counted(len(sequence), 'event')} and {counted(n_columns, 'value name')}; give every event "
+                "one value per name, NaN if not recorded"
             )
     n_events = sum(map(len, ordered))
     rows = [row for sequence in ordered for row in sequence.values]

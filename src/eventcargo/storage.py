@@ -1,10 +1,9 @@
-"""Columns of a data set as files in a folder: flat arrays that are mapped into memory, and a JSON header.
+"""Columns of a data set as files in a folder: flat arrays, mapped into memory, and a JSON header.
 
-Only plain numbers and strings are stored and nothing is unpickled. Every file is checked against the header,
-so that a truncated, foreign or mixed-up folder is refused by name.
+Only plain numbers and strings are stored, and nothing is unpickled. Every file is checked against the header,
+so that an error names a truncated, foreign or mixed-up folder.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from eventcargo.errors import DataError
-from eventcargo.files import atomic_folder
+from eventcargo.errors import DataError, counted
+from eventcargo.files import atomic_folder, read_document, write_document
 
 FORMAT = "eventcargo-dataset"
 FORMAT_VERSION = 1
@@ -27,7 +26,7 @@ COLUMNS: dict[str, np.dtype[Any]] = {
     "labels": np.dtype(np.int32),
     "values": np.dtype(np.float64),
 }
-"""The files of a saved data set and what they hold; `values` is there only if the header names some."""
+"""The files of a saved data set and their types; `values` exists only if the header names some."""
 
 
 def write_columns(
@@ -37,11 +36,10 @@ def write_columns(
     n_labels: int,
     sequence_ids: pa.Array,
 ) -> None:
-    """Write a new folder; every column comes in parts, so that it need not fit in memory."""
+    """Write a new folder; columns come in parts, so they need not fit in memory."""
     shapes = _shapes(header, n_labels)
     with atomic_folder(folder) as target:
-        content = {"format": FORMAT, "version": FORMAT_VERSION, **header}
-        (target / "dataset.json").write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+        write_document(target / "dataset.json", FORMAT, FORMAT_VERSION, header)
         for name, shape in shapes.items():
             _write_column(target / f"{name}.npy", COLUMNS[name], shape, parts[name])
         table = pa.table({"sequence_id": sequence_ids})
@@ -51,7 +49,7 @@ def write_columns(
 
 
 def read_columns(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]], pa.Array]:
-    """Header, columns mapped into memory, and sequence ids of a saved folder."""
+    """Read a saved folder: its header, its columns mapped into memory, and its sequence ids."""
     header = _read_header(folder)
     try:
         columns = {
@@ -67,7 +65,7 @@ def read_columns(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]],
 
 
 def _shapes(header: Mapping[str, Any], n_labels: int) -> dict[str, tuple[int, ...]]:
-    """The shape of every column that is there; data sets without values have no such file."""
+    """The shape of every stored column; a data set without values has no file for them."""
     value_names = header.get("value_names", ())
     values = {"values": (header["events"], len(value_names))} if value_names else {}
     return {
@@ -94,24 +92,16 @@ def _write_column(
 def _read_header(folder: Path) -> dict[str, Any]:
     path = folder / "dataset.json"
     if not path.is_file():
-        raise DataError(f"{folder} is no saved data set: it has no dataset.json; use read_events for tables")
-    try:
-        header = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}") from None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DataError(f"{path} was not written by eventcargo; use read_events for tables")
-    if header.get("version") != FORMAT_VERSION:
         raise DataError(
-            f"{path} has format version {header.get('version')}, this release reads {FORMAT_VERSION}; "
-            "save the data set again"
+            f"{folder} is not a saved data set: it has no dataset.json; use read_events for tables"
         )
+    header = read_document(path, FORMAT, FORMAT_VERSION, "save it again, or use read_events for tables")
     missing = set(HEADER) - header.keys()
     if missing:
         raise DataError(f"{path} is damaged: it lacks {sorted(missing)}; write it again")
     if not isinstance(header.get("value_names", []), list):
         raise DataError(
-            f"{path} is damaged: value_names is {header['value_names']!r}, no list; write it again"
+            f"{path} is damaged: value_names is {header['value_names']!r}, not a list; write it again"
         )
     return header
 
@@ -131,4 +121,6 @@ def _check_columns(
         if offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) < 0).any():
             raise DataError(f"{folder}/{name}.npy does not rise from 0 to {end:,}; write it again")
     if n_ids != header["sequences"]:
-        raise DataError(f"{folder} holds {n_ids:,} sequence ids for {header['sequences']:,} sequences")
+        raise DataError(
+            f"{folder} has {counted(n_ids, 'sequence id')} for {counted(header['sequences'], 'sequence')}"
+        )

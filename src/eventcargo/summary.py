@@ -1,4 +1,4 @@
-"""What a data set holds, in figures a person can check, and what looks wrong with it."""
+"""Summary of a data set: figures that a person can check, and problems."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.errors import counted
 from eventcargo.events import EventDataset, describe_times
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 RARE_SUPPORT = 10
-"""Below so many sequences a label's boundary rests on hearsay."""
+"""With fewer sequences than this, a label's boundary is unreliable."""
 SHORT = 3
-"""Sequences below this length hardly say what came before what."""
+"""Sequences with fewer events than this say hardly anything about order."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Summary:
 
 
 def summarise(data: EventDataset) -> Summary:
-    """Count what there is.
+    """Summarise a data set.
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "x", "y"), (0.0, 1.0, 4.0), ("bad",))])
@@ -73,7 +74,7 @@ def _quantiles(values: NDArray[Any]) -> list[float]:
 
 
 def _spans(data: EventDataset) -> NDArray[np.float64]:
-    """Time from the first to the last event of every sequence that has one."""
+    """Time from the first to the last event of every sequence with events."""
     used = data.lengths > 0
     return data.times[data.rows.stops[used] - 1] - data.times[data.rows.starts[used]]
 
@@ -81,28 +82,31 @@ def _spans(data: EventDataset) -> NDArray[np.float64]:
 def _problems(data: EventDataset, occurs_in: NDArray[np.int64]) -> Iterator[str]:
     support = data.support
     counts = (
-        (int((support == 0).sum()), "labels are carried by no sequence; nothing can be found for them"),
+        (int((support == 0).sum()), "label", "in no sequence; no cause can be found"),
         (
             int(((support > 0) & (support < RARE_SUPPORT)).sum()),
-            f"labels have fewer than {RARE_SUPPORT} sequences; do not believe their boundaries",
+            "label",
+            f"in fewer than {RARE_SUPPORT} sequences; do not believe the boundary",
         ),
         (
             int((support == len(data)).sum()),
-            "labels are carried by every sequence; without sequences that lack them nothing can be found",
+            "label",
+            "in every sequence; without sequences that lack the label, no cause can be found",
         ),
         (
             int((occurs_in == len(data)).sum()),
-            "event types occur in every sequence; methods that look at presence alone cannot see them",
+            "event type",
+            "in every sequence; invisible to methods that use presence alone",
         ),
-        (int((occurs_in == 1).sum()), "event types occur in one sequence only"),
-        (int((data.lengths < SHORT).sum()), f"sequences have fewer than {SHORT} events"),
-        (_unordered(data), "sequences have all their events at one time; their order is that of the rows"),
+        (int((occurs_in == 1).sum()), "event type", "in only one sequence"),
+        (int((data.lengths < SHORT).sum()), "sequence", f"with fewer than {SHORT} events"),
+        (_unordered(data), "sequence", "with all events at the same time; their order is the order of rows"),
     )
     if not data.label_names:
-        yield "there are no labels; boundaries are those of labels"
-    for count, what in counts:
+        yield "there are no labels, so there are no boundaries to find"
+    for count, noun, problem in counts:
         if count:
-            yield f"{count:,} {what}"
+            yield f"{counted(count, noun)} {problem}"
 
 
 def _unordered(data: EventDataset) -> int:

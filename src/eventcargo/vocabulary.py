@@ -1,10 +1,9 @@
-"""Vocabulary: event type <-> number, for models.
+"""Vocabulary: maps event types to the numbers that models use, and back.
 
-The numbers 0 to 3 are PAD, BOS, EOS and UNK; event types follow, the most frequent first. Special tokens
-are numbers only: an event type that happens to be called "PAD" is an event type like any other.
+The numbers 0 to 3 are PAD, BOS, EOS and UNK; event types follow, the most frequent first. Special tokens are
+numbers only: an event type named "PAD" is an event type like any other.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,15 +14,18 @@ from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset
-from eventcargo.files import atomic_file
+from eventcargo.files import read_document, write_document
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIAL = ("[PAD]", "[BOS]", "[EOS]", "[UNK]")
 
 
+FORMAT, FORMAT_VERSION = "eventcargo-vocabulary", 1
+
+
 @dataclass(frozen=True)
 class Vocabulary:
-    """The event types a model knows, the most frequent first.
+    """The event types that a model knows, the most frequent first.
 
     >>> vocabulary = Vocabulary(("P01", "U02"))
     >>> vocabulary.encode(["U02", "never seen"])
@@ -37,19 +39,19 @@ class Vocabulary:
     def __post_init__(self) -> None:
         if len(set(self.event_names)) != len(self.event_names):
             twice = next(name for name in self.event_names if self.event_names.count(name) > 1)
-            raise DataError(f"event type {twice!r} stands twice in the vocabulary")
+            raise DataError(f"event type {twice!r} appears twice in the vocabulary")
 
     @classmethod
     def from_dataset(
         cls, data: EventDataset, min_count: int = 1, max_size: int | None = None
     ) -> "Vocabulary":
-        """Event types seen at least `min_count` times, at most `max_size` of them; ties by name."""
+        """The event types seen at least `min_count` times, at most `max_size` of them; ties go by name."""
         if min_count < 1 or (max_size is not None and max_size < 1):
             raise ConfigError(f"min_count={min_count}, max_size={max_size}: both must be at least 1")
         counts = np.bincount(data.flat()[1], minlength=len(data.event_names))
         order = sorted(range(len(counts)), key=lambda i: (-counts[i], data.event_names[i]))
-        kept = [data.event_names[i] for i in order if counts[i] >= min_count]
-        return cls(tuple(kept[:max_size]))
+        names = [data.event_names[i] for i in order if counts[i] >= min_count]
+        return cls(tuple(names[:max_size]))
 
     def __len__(self) -> int:
         """Number of ids, special tokens included."""
@@ -64,7 +66,7 @@ class Vocabulary:
         return [self._ids.get(name, UNK) for name in names]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Names of ids; special ones in square brackets."""
+        """Names of ids; special tokens in square brackets."""
         chosen = list(ids)
         outside = [i for i in chosen if not 0 <= i < len(self)]
         if outside:
@@ -76,17 +78,14 @@ class Vocabulary:
         return np.array(self.encode(event_names), np.int64)
 
     def to_json(self, path: str | Path) -> None:
-        content = {"special": SPECIAL, "event_names": self.event_names}
-        with atomic_file(path) as target:
-            target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+        """Write the vocabulary as JSON."""
+        write_document(path, FORMAT, FORMAT_VERSION, {"special": SPECIAL, "event_names": self.event_names})
 
     @classmethod
     def from_json(cls, path: str | Path) -> "Vocabulary":
-        try:
-            content = json.loads(Path(path).read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise DataError(f"{path} is not a vocabulary: {error}") from None
-        names = content.get("event_names") if isinstance(content, dict) else None
+        """The vocabulary that `to_json` wrote."""
+        content = read_document(path, FORMAT, FORMAT_VERSION, "train the model again")
+        names = content.get("event_names")
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise DataError(f"{path} is not a vocabulary: it needs a list 'event_names' of strings")
         if content.get("special") != list(SPECIAL):

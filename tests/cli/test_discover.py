@@ -42,7 +42,7 @@ def test_everything_is_told_and_written(chain: Path, tables: tuple[str, ...], tm
     printed = run("discover", *tables, "--out", tmp_path / "run", *QUICK, *truth).stdout
     assert "Verdicts on 2 labels" in printed
     assert "Causes of 2 of 2 labels" in printed
-    assert "Against the truth" in printed
+    assert "Scores against the truth" in printed
     assert json.loads((tmp_path / "run" / "scores.json").read_text())["macro"]["f1"] == 1.0
     assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
 
@@ -76,9 +76,9 @@ def test_a_run_is_not_written_over(done: Path, tables: tuple[str, ...]) -> None:
 
 def test_a_dry_run_writes_nothing(tables: tuple[str, ...], tmp_path: Path) -> None:
     printed = run("discover", *tables, "--out", tmp_path / "run", "--dry-run").stdout
-    assert "What would be done" in printed
+    assert "Plan" in printed
     assert "400 sequences" in printed
-    assert "GB. Nothing was written" in printed
+    assert "GB of memory. Nothing was written" in printed
     assert not (tmp_path / "run").exists()
 
 

@@ -25,7 +25,7 @@ def test_a_sequence_of_the_data_is_explained_as_a_table_and_a_picture(trained: P
     printed = run("explain", trained, "--sequence", "S000000", "--label", "L000").stdout
     assert "L000: 0." in printed
     assert "without it" in printed
-    assert "its probability so far" in printed
+    assert "the probability after each event" in printed
 
 
 def test_given_events_are_explained(trained: Path) -> None:
@@ -40,13 +40,13 @@ def test_given_events_are_explained(trained: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "one of the two"),
-        (("--sequence", "S000000", "--events", "A"), "one of the two"),
-        (("--sequence", "S000000", "--times", "1"), "goes with --events"),
+        ((), "either --sequence"),
+        (("--sequence", "S000000", "--events", "A"), "either --sequence"),
+        (("--sequence", "S000000", "--times", "1"), "needs --events"),
         (("--sequence", "nobody"), "'nobody'"),
-        (("--events", "A,B", "--times", "1"), "1 numbers for 2 events"),
+        (("--events", "A,B", "--times", "1"), "1 number for 2 events"),
         (("--events", "A,B", "--times", "1,x"), "'1,x'"),
-        (("--events", "A,B", "--times", "2,1"), "go back"),
+        (("--events", "A,B", "--times", "2,1"), "not sorted"),
         (("--events", "A", "--label", "L999"), "'L999'"),
     ],
 )
@@ -57,7 +57,7 @@ def test_bad_arguments_are_told(trained: Path, arguments: tuple[str, ...], said:
 @pytest.mark.parametrize(
     ("probability", "so_far", "said"),
     [
-        (0.98, [0.1, 0.9, 0.98], ["expected from b (position 1) on"]),
+        (0.98, [0.1, 0.9, 0.98], ["predicted from b (position 1) on"]),
         (0.1, [0.1, 0.9, 0.1], []),  # no longer
         (0.98, [0.1, 0.2, 0.3], []),  # only at the end
     ],
@@ -67,6 +67,6 @@ def test_a_label_that_no_single_event_moves(probability: float, so_far: list[flo
     moves = pl.DataFrame(rows, schema_overrides=MOVES)
     sequence = EventSequence("s", ("a", "b", "c"), (0.0, 1.0, 2.0), ("bad",))
     first, *rest = _unmoved(Explanation(sequence, {"bad": probability}, moves), "bad")
-    assert first == "No event by itself moves bad by more than 0.01 nats."
+    assert first == "No single event changes bad by more than 0.01 nats."
     assert len(rest) == len(said)
     assert all(words in line for words, line in zip(said, rest, strict=True))

@@ -41,7 +41,7 @@ def test_people_get_the_doubtful_labels_first(found: Path) -> None:
 
 
 def test_what_is_asked_of_a_boundary_can_be_set(found: Path) -> None:
-    assert run_json("judge", found, "--few", "100")["bad"]["level"] == "caution"
+    assert run_json("judge", found, "--caution-below", "100")["bad"]["level"] == "caution"
 
 
 def test_a_folder_without_a_graph_is_refused(tmp_path: Path) -> None:

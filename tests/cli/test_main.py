@@ -83,8 +83,15 @@ def test_a_warning_is_one_line_on_standard_error_every_time(tmp_path: Path) -> N
         assert "warning: " not in done.stdout
 
 
+def test_a_warning_that_a_command_raises_twice_is_printed_once(tmp_path: Path) -> None:
+    command = foreign_label(tmp_path)
+    truth = pl.DataFrame({"label": ["a", "a"], "event": ["x", "y"], "sign": [1, -1]})
+    truth.write_csv(tmp_path / "t.csv")  # with a negated literal a graph is scored twice
+    assert run(*command).stderr.count("warning: ") == 1
+
+
 def test_warnings_of_other_packages_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    _show_warning("old", DeprecationWarning, "file.py", 1)
+    _show_warning("old", DeprecationWarning, "file.py", 1, printed=set())
     assert capsys.readouterr().err == ""
 
 

@@ -2,7 +2,9 @@ import inspect
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from eventcargo.cli.options import with_options
+import pytest
+
+from eventcargo.cli.options import as_sentence, with_options
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,14 @@ def test_every_field_becomes_an_option_with_its_default_and_help() -> None:
     assert list(parameters) == ["name", "size", "share"]
     assert parameters["size"].default == 3
     assert parameters["size"].annotation.__metadata__[0].help == "How large."
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("how large", "How large."), ("How large.", "How large."), ("one: a; two: b", "one: a; two: b.")],
+)
+def test_the_help_of_an_option_is_a_sentence_but_a_choice_keeps_its_case(text: str, sentence: str) -> None:
+    assert as_sentence(text) == sentence
 
 
 def test_the_command_gets_the_config_built_from_its_options() -> None:

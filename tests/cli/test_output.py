@@ -1,9 +1,6 @@
-import sys
-
 import pytest
-from rich.progress import Progress
 
-from eventcargo.cli.output import SHORT, print_json, print_lines, print_table, progress_bar, show
+from eventcargo.cli.output import SHORT, print_json, print_lines, print_table, show
 
 
 @pytest.mark.parametrize(
@@ -66,32 +63,3 @@ def test_a_short_value_beside_a_long_name_is_not_broken(capsys: pytest.CaptureFi
 def test_json_keeps_letters_of_all_languages(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"größe": "é"})
     assert capsys.readouterr().out == '{\n "größe": "é"\n}\n'
-
-
-def test_the_progress_bar_counts_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[object, object]] = []
-
-    def note(_bar: Progress, _task: int, *, completed: int, total: int, rate: str) -> None:
-        seen.append((completed, total))
-
-    monkeypatch.setattr(Progress, "update", note)
-    with progress_bar("labels") as tell:
-        tell(3, 10)
-    assert seen == [(3, 10)]
-
-
-def test_the_progress_bar_is_drawn_on_standard_error(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with progress_bar("labels") as tell:
-        tell(3, 10)
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert " 3/10" in printed.err
-
-
-def test_the_progress_bar_is_silent_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress_bar("labels") as tell:
-        tell(3, 10)
-    assert capsys.readouterr() == ("", "")

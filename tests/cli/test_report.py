@@ -11,6 +11,7 @@ from eventcargo.edges import EdgeFolder
 from eventcargo.rules import Literal, Rule, write_rules
 from eventcargo.verdicts import Verdict, write_verdicts
 
+from ..measured import measured
 from ..report.material import dataset, edge_table
 from .program import run, run_json
 
@@ -90,17 +91,28 @@ def test_rules_and_verdicts_are_in_the_report(folder: Path, tables: tuple[str, .
 
 
 def test_quality_is_in_the_report(folder: Path, tables: tuple[str, ...]) -> None:
-    (folder / "model").mkdir()
-    content = {"labels": [{"label": "brake", "f1": 0.5}], "overall": {"log_loss": 0.1}, "events": {}}
-    (folder / "model" / "quality.json").write_text(json.dumps(content), "utf-8")
+    measured(label="brake", f1=0.5).write(folder / "model" / "quality.json")
     run("report", folder, *tables)
     assert overview(folder / "report.html")["labels"][0]["f1"] == 0.5
 
 
-def test_quality_that_is_not_json_is_refused(folder: Path, tables: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "is not JSON"),
+        ('{"labels": []}', "not written by eventcargo as eventcargo-quality"),
+        ('{"format": "eventcargo-quality", "version": 1, "labels": [{}]}', "holds no quality figures"),
+    ],
+)
+@pytest.mark.parametrize("command", ["report", "judge"])
+def test_a_damaged_quality_is_refused(
+    command: str, content: str, reason: str, folder: Path, tables: tuple[str, ...]
+) -> None:
     (folder / "model").mkdir()
-    (folder / "model" / "quality.json").write_text("{", "utf-8")
-    assert "quality.json is not JSON" in run("report", folder, *tables, code=1).stderr
+    (folder / "model" / "quality.json").write_text(content, "utf-8")
+    said = run(command, folder, *tables, code=1).stderr
+    assert reason in said
+    assert "train the model again" in said
 
 
 def test_the_baseline_of_the_run_is_compared_with(folder: Path, tables: tuple[str, ...]) -> None:

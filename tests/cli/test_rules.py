@@ -57,7 +57,7 @@ def test_other_settings_need_a_word(folder: Path) -> None:
 
 def test_labels_without_a_rule_are_named(folder: Path) -> None:
     assert (
-        "No rule holds for 2 labels, such as L000, L001"
+        "No rule for 2 labels: L000, L001"
         in run("rules", folder, "--min-support", "599").stdout
     )
 
@@ -70,9 +70,9 @@ def test_data_can_be_named(folder: Path) -> None:
 
 
 def test_labels_without_events_are_refused(folder: Path) -> None:
-    assert "give both or none" in run("rules", folder, "--labels", tables(folder)[1], code=1).stderr
+    assert "give both or neither" in run("rules", folder, "--labels", tables(folder)[1], code=1).stderr
 
 
 def test_a_run_without_a_graph_is_refused(folder: Path) -> None:
     (folder / "graph.parquet").unlink()
-    assert "graph.parquet is no file" in run("rules", folder, code=1).stderr
+    assert "graph.parquet is not a file" in run("rules", folder, code=1).stderr

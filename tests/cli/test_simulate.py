@@ -65,5 +65,5 @@ def test_people_are_told_the_size_of_data_and_truth(tmp_path: Path) -> None:
 
 def test_every_regime_says_what_it_is() -> None:
     printed = run("simulate", "fleet", "--help").stdout
-    assert "many event types, long sequences" in printed
+    assert "Many event types, long sequences" in printed
     assert "The regime" not in printed

@@ -39,7 +39,7 @@ def test_a_damaged_or_foreign_source_is_refused(tmp_path: Path, text: str, said:
 
 def test_data_that_are_gone_are_named(tmp_path: Path) -> None:
     remember(tmp_path, DataSource(str(tmp_path / "gone.parquet")))
-    with pytest.raises(DataError, match=r"gone\.parquet.*is gone"):
+    with pytest.raises(DataError, match=r"gone\.parquet.*does not exist"):
         recall(tmp_path)
 
 

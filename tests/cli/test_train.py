@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from safetensors import safe_open
 
-from eventcargo.models.training.progress import Progress
+from eventcargo.models.training.trainer import status
 from eventcargo.models.transformer.model import Transformer
 
 from .program import run, run_json
@@ -95,5 +95,5 @@ def test_a_stopped_run_says_how_to_go_on(chain: tuple[str, ...], tmp_path: Path)
 
 
 def test_the_bar_tells_hours_of_waiting_in_minutes() -> None:
-    assert "100:05 left" in Progress(1, 0.1, 2.0, 0.5, 10.0, 6005.0).words
-    assert "label F1 0.500" in Progress(1, 0.1, 2.0, 0.5, 10.0, 6005.0).words
+    assert "100:05 left" in status(1, 2.0, 0.5, 10.0, 6005.0)
+    assert "label F1 0.500" in status(1, 2.0, 0.5, 10.0, 6005.0)

@@ -21,7 +21,7 @@ def test_the_summary_counts_what_was_simulated(fleet: Path) -> None:
 def test_people_get_a_table_with_the_same_figures(fleet: Path) -> None:
     printed = run("validate", *tables(fleet)).stdout
     assert "1,500" in printed
-    assert "sequences a label" in printed
+    assert "sequences per label" in printed
 
 
 def test_warnings_of_the_reader_are_problems_of_the_data(tmp_path: Path) -> None:
@@ -78,10 +78,10 @@ def test_every_figure_stands_in_its_row(tmp_path: Path) -> None:
     assert rows["event types"] == ["6"]
     assert rows["labels"] == ["1"]
     assert rows["sequences without a label"] == ["50.0%"]
-    assert rows["labels a sequence"] == ["0.500"]
-    assert rows["events that repeat one before"] == ["0.0%"]
+    assert rows["labels per sequence"] == ["0.500"]
+    assert rows["events that repeat an earlier event"] == ["0.0%"]
     assert rows["times"] == ["numbers, 0 to 4.5"]
-    assert rows["sequences a label"] == ["20"] * 7
+    assert rows["sequences per label"] == ["20"] * 7
     assert rows["time span of a sequence"] == ["4.500"] * 7
 
 
@@ -109,7 +109,7 @@ def test_what_is_not_there_has_no_row_of_quantiles(tmp_path: Path) -> None:
     pl.DataFrame({"sequence_id": ["a", "b"], "event": ["x", "x"]}).write_csv(tmp_path / "e.csv")
     rows = table(run("validate", tmp_path / "e.csv").stdout)
     assert rows["times"] == ["none; the order of rows"]
-    assert not {"sequences a label", "time span of a sequence"} & rows.keys()
+    assert not {"sequences per label", "time span of a sequence"} & rows.keys()
 
 
 def test_values_are_read_and_those_missing_counted(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 from pathlib import Path
+from unittest.mock import patch
 
 import polars as pl
 import pytest
@@ -65,8 +66,15 @@ def test_a_loaded_estimator_asks_for_data_to_report(fitted: Cargo, tmp_path: Pat
 
 
 def test_a_model_from_elsewhere_is_used(chain: Simulated, fitted: Cargo) -> None:
-    cargo = Cargo.from_model(fitted.model_, **SETTINGS).fit(chain.data)
+    cargo = Cargo(fitted.model_, **SETTINGS).fit(chain.data)
     assert cargo.graph_.boundaries == fitted.graph_.boundaries
+
+
+def test_a_clone_keeps_the_model_and_does_not_train(chain: Simulated, fitted: Cargo) -> None:
+    cargo = clone(Cargo(fitted.model_, **SETTINGS), safe=False)
+    assert cargo.get_params()["model"] is not None
+    with patch("eventcargo.discovery.stages.train", side_effect=AssertionError("trained")):
+        assert cargo.fit(chain.data).graph_.boundaries == fitted.graph_.boundaries
 
 
 def test_tables_are_read_with_their_own_names_of_columns(chain: Simulated) -> None:
@@ -94,7 +102,7 @@ def test_the_same_seed_gives_the_same_graph(chain: Simulated, fitted: Cargo) -> 
 
 
 def test_a_data_set_brings_its_labels(chain: Simulated) -> None:
-    with pytest.raises(ConfigError, match="brings its labels"):
+    with pytest.raises(ConfigError, match="has its labels"):
         Cargo(**SETTINGS).fit(chain.data, "labels.csv")
 
 

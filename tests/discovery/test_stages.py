@@ -53,24 +53,24 @@ def test_the_true_causes_are_found(chain: Simulated, whole: Path) -> None:
 def test_a_stage_that_is_done_is_not_done_again(chain: Simulated, whole: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in whole.rglob("*") if path.is_file()}
     told: list[str] = []
-    Discovery(chain.data, whole, QUICK, resume=True, tell=lambda stage, *_: told.append(stage)).run()
+    Discovery(chain.data, whole, QUICK, resume=True, progress=lambda stage, *_: told.append(stage)).run()
     assert told == []
     assert before == {path: path.stat().st_mtime_ns for path in whole.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("stage", ["linear term", "training", "testing", "fuse", "rules", "judge"])
+@pytest.mark.parametrize("stage", ["linear term", "training", "testing", "fuse", "verify", "baseline", "rules", "judge"])
 def test_a_run_stopped_in_any_stage_ends_with_the_same_bytes(
     chain: Simulated, whole: Path, tmp_path: Path, stage: str
 ) -> None:
     class StopError(Exception):
         pass
 
-    def tell(now: str, share: float, words: str) -> None:
+    def tell(now: str, done: float, total: float, message: str) -> None:
         if now == stage:
             raise StopError
 
     with pytest.raises(StopError):
-        Discovery(chain.data, tmp_path, QUICK, tell=tell).run()
+        Discovery(chain.data, tmp_path, QUICK, progress=tell).run()
     Discovery(chain.data, tmp_path, QUICK, resume=True).run()
     assert bytes_of(tmp_path) == bytes_of(whole)
 
@@ -114,7 +114,7 @@ def test_a_model_that_is_given_is_not_trained(chain: Simulated, whole: Path, tmp
     model = Discovery(chain.data, whole, QUICK, resume=True).run().model
     told: list[str] = []
     found = Discovery(
-        chain.data, tmp_path, QUICK, model=model, tell=lambda stage, *_: told.append(stage)
+        chain.data, tmp_path, QUICK, model=model, progress=lambda stage, *_: told.append(stage)
     ).run()
     assert "training" not in told
     assert found.graph.boundaries == Discovery(chain.data, whole, QUICK, resume=True).run().graph.boundaries

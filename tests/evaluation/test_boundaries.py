@@ -36,7 +36,7 @@ def test_label_missing_in_the_graph_is_an_empty_boundary() -> None:
 
 def test_label_not_in_the_truth_is_warned_of_with_count_and_name() -> None:
     found = LabelGraph.from_boundaries({**FOUND.boundaries, "other": ["a"], "third": []})
-    with pytest.warns(EventCargoWarning, match=r"2 of 4 labels found .* the first: 'other'"):
+    with pytest.warns(EventCargoWarning, match=r"2 of 4 labels of the graph.* the first: 'other'"):
         evaluate(found, TRUTH)
 
 

@@ -82,7 +82,7 @@ def test_event_flagged_at_two_positions_counts_once(data: EventDataset) -> None:
     "edge", [("s9", "l", "a"), ("s4", "l", "a"), ("s1", "other", "a")], ids=["sequence", "carried", "truth"]
 )
 def test_edge_of_no_unit_is_warned_of_with_its_count(data: EventDataset, edge: tuple[str, str, str]) -> None:
-    with pytest.warns(EventCargoWarning, match="1 of 6 edges are of no unit"):
+    with pytest.warns(EventCargoWarning, match="left out 1 of 6 edges"):
         evaluate_oneshot(pl.concat([FOUND, _edges(edge)]), data, TRUTH)
 
 
@@ -137,12 +137,12 @@ def test_numbers_in_place_of_names_are_refused_with_their_type(data: EventDatase
 
 
 def test_null_is_refused_with_its_count(data: EventDataset) -> None:
-    with pytest.raises(DataError, match="5 edges have no event"):
+    with pytest.raises(DataError, match="5 edges without event"):
         evaluate_oneshot(FOUND.with_columns(event=pl.lit(None, pl.String)), data, TRUTH)
 
 
 def test_no_unit_with_a_truth_is_refused_with_the_count(data: EventDataset) -> None:
-    with pytest.raises(DataError, match="of 2 sequences with a label of the truth, 0 hold"):
+    with pytest.raises(DataError, match="of 2 sequences with a label of the truth, 0 have"):
         evaluate_oneshot(_edges(), data, LabelGraph.from_boundaries({"l": ["other name"]}))
 
 

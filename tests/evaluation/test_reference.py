@@ -40,7 +40,7 @@ def test_labels_asked_for_twice_count_once() -> None:
 
 
 def test_unknown_label_is_refused_with_count_and_name() -> None:
-    with pytest.raises(ConfigError, match=r"1 of 2 labels asked for .* the first: 'nope'"):
+    with pytest.raises(ConfigError, match=r"1 of 2 labels to evaluate .* the first: 'nope'"):
         Reference.from_truth(TRUTH, labels=["l", "nope"])
 
 

@@ -58,12 +58,12 @@ def test_unknown_support_gives_no_weighted_average_but_a_reason() -> None:
     scores = score_labels(_counts(("a", None, 1, 1, 1), ("b", 2, 1, 1, 1)))
     assert scores.weighted is None
     assert scores.weighted_note is not None
-    assert "support of 1 of 2 labels is not known" in scores.weighted_note
+    assert "support of 1 of 2 labels is unknown" in scores.weighted_note
 
 
 def test_no_support_at_all_gives_a_reason_too() -> None:
     scores = score_labels(_counts(("a", 0, 1, 1, 1)))
-    assert (scores.weighted, scores.weighted_note) == (None, "the support of all 1 labels is 0")
+    assert (scores.weighted, scores.weighted_note) == (None, "the support is 0 for all of 1 label")
 
 
 def test_known_support_needs_no_reason() -> None:

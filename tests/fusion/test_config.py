@@ -9,9 +9,9 @@ from eventcargo.fusion import FuseConfig
     [
         ("criterion", "majority"),
         ("test", "both"),
-        ("least", 1.01),
-        ("least", -0.01),
-        ("opportunity", 1.01),
+        ("min_frequency", 1.01),
+        ("min_frequency", -0.01),
+        ("min_opportunity", 1.01),
         ("tau", -0.1),
         ("tau_max", 2.0),
         ("tau_min", 0.6),
@@ -31,8 +31,8 @@ def test_a_value_out_of_bounds_is_refused(knob: str, value: object) -> None:
     [
         ("criterion", "caig"),
         ("test", "prefix"),
-        ("least", 0.0),
-        ("opportunity", 1.0),
+        ("min_frequency", 0.0),
+        ("min_opportunity", 1.0),
         ("tau_min", 0.5),
         ("penalty", 0.0),
     ],

@@ -92,7 +92,7 @@ def test_stability_is_unknown_for_rules_by_information() -> None:
 
 def test_information_without_base_rates_is_refused() -> None:
     for criterion in ("bes", "fpr"):
-        with pytest.raises(DataError, match=r"information of .* edges is not known"):
+        with pytest.raises(DataError, match=r"information of .* edges is unknown"):
             fuse(random_votes(4, positives=False), FuseConfig(criterion=criterion))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="needs the number of all sequences"):
         fuse(random_votes(4, positives=False), FuseConfig(criterion="caig"))
@@ -202,7 +202,7 @@ def test_a_required_edge_is_kept_below_its_threshold() -> None:
 
 
 def test_labels_without_a_threshold_are_refused() -> None:
-    with pytest.raises(DataError, match="1 labels have no threshold, the first: 'bad'"):
+    with pytest.raises(DataError, match="1 label without a threshold, the first: 'bad'"):
         by_frequency(found(), {"good": 0.5})
 
 
@@ -217,7 +217,7 @@ def test_information_has_to_be_above_its_cost() -> None:
 
 
 def test_unknown_information_is_refused() -> None:
-    with pytest.raises(DataError, match="information of 2 of 2 edges is not known"):
+    with pytest.raises(DataError, match="information of 2 of 2 edges is unknown"):
         by_information(found(), {"bad": 0.25})
 
 

@@ -152,7 +152,7 @@ def test_a_file_of_other_columns_is_refused_by_name(tmp_path: Path) -> None:
     folder = written(tmp_path)
     path = folder / "total-present-counts.parquet"
     pl.read_parquet(path).drop("entropy").write_parquet(path)
-    with pytest.raises(DataError, match=r"total-present-counts\.parquet has other columns"):
+    with pytest.raises(DataError, match=r"total-present-counts\.parquet has unexpected columns"):
         read_votes(folder)
 
 
@@ -161,12 +161,12 @@ def test_a_file_of_other_columns_is_refused_by_name(tmp_path: Path) -> None:
     [
         ("{", "is not JSON"),
         ("[]", "not written by eventcargo"),
-        (json.dumps({"format": "eventcargo-edges", "version": 1}), "not written by eventcargo"),
+        (json.dumps({"format": "eventcargo-edges", "version": 2}), "not written by eventcargo"),
         (
             json.dumps({"format": "eventcargo-votes", "version": 9}),
-            "version 9 of another release, this one reads 1",
+            "version 9 of another release, this one reads 2",
         ),
-        (json.dumps({"format": "eventcargo-votes", "version": 1}), "no entry 'kinds'"),
+        (json.dumps({"format": "eventcargo-votes", "version": 2}), "no entry 'kinds'"),
     ],
 )
 def test_a_foreign_plan_is_refused(tmp_path: Path, content: str, message: str) -> None:

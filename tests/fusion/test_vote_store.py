@@ -36,14 +36,14 @@ def test_the_table_has_the_polarities_asked_for() -> None:
 
 
 def test_votes_of_a_test_that_was_not_made_are_refused() -> None:
-    with pytest.raises(ConfigError, match="'prefix' has no votes here; there are total"):
+    with pytest.raises(ConfigError, match="'prefix' has no votes here; votes are of total"):
         VoteStore.of(both()).table("prefix")
 
 
 def test_edges_where_nothing_was_tested_are_refused() -> None:
     part = votes({("bad", "x"): 3}, {"bad": 4})
     odd = EdgeTable(part.edges.with_columns(polarity=pl.lit("absent")), part.support, part.exposed)
-    with pytest.raises(DataError, match="3 edges are by total where the label is absent"):
+    with pytest.raises(DataError, match="no label was tested by total where it is absent, yet 3 of"):
         VoteStore.of(odd)
 
 
@@ -82,7 +82,7 @@ def test_the_information_of_a_certain_label_is_finite() -> None:
     assert rows["information"][0] == 0.5
 
 
-def test_joined_polls_are_the_poll_of_all() -> None:
+def test_joined_stores_are_the_store_of_all() -> None:
     one, other = votes({("bad", "x"): 3}, {"bad": 4}), votes({("bad", "y"): 2}, {"bad": 9}, "absent")
     joined, whole = (
         VoteStore.join([VoteStore.of(other), VoteStore.of(one)]),
@@ -93,7 +93,7 @@ def test_joined_polls_are_the_poll_of_all() -> None:
         assert_frame_equal(joined.votes[kind].table, whole.votes[kind].table, check_exact=True)
 
 
-def test_joined_polls_name_all_their_data() -> None:
+def test_joined_stores_name_all_their_data() -> None:
     assert VoteStore.join([store("d2"), store("d1")]).plan == {**PLAN, "data": ["d1", "d2"]}
 
 
@@ -105,11 +105,11 @@ def test_joined_polls_name_all_their_data() -> None:
         ({"settings": {"seed": 1}}, "different settings cannot be joined: seed is 0 and 1"),
     ],
 )
-def test_polls_of_different_origin_are_not_joined(other: dict[str, object], message: str) -> None:
+def test_stores_of_different_origin_are_not_joined(other: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         VoteStore.join([store("d1"), store("d2", **other)])
 
 
 def test_the_same_data_are_not_joined_twice() -> None:
-    with pytest.raises(ConfigError, match="there twice and would count twice: d1"):
+    with pytest.raises(ConfigError, match="appear twice and would count twice: d1"):
         VoteStore.join([store("d1"), store("d2"), store("d1")])

@@ -52,7 +52,7 @@ def first(votes: Votes) -> dict[str, object]:
     return votes.table.row(0, named=True)
 
 
-def test_a_pair_has_votes_support_chances_and_means() -> None:
+def test_a_pair_has_votes_support_exposed_and_means() -> None:
     votes = Votes.of(table(("s1", "x", 0, 0.5, 0.25), ("s2", "x", 3, 1.0, 0.5)))
     assert first(votes) == {
         "label": "bad",
@@ -69,7 +69,7 @@ def test_a_pair_has_votes_support_chances_and_means() -> None:
     }
 
 
-def test_a_pair_without_votes_keeps_its_chances() -> None:
+def test_a_pair_without_votes_keeps_its_exposed() -> None:
     votes = Votes.of(table())
     assert votes.table.is_empty()
     assert votes.exposed.rows() == [("bad", "x", 3), ("bad", "y", 3)]
@@ -108,7 +108,7 @@ def test_joined_parts_have_the_bytes_of_the_whole() -> None:
     assert joined.support == whole.support
 
 
-def test_the_chances_of_a_part_without_votes_count() -> None:
+def test_the_exposed_of_a_part_without_votes_count() -> None:
     joined = Votes.join([Votes.of(table(("s1", "x", 0, 0.5, 0.0))), Votes.of(table())])
     assert (first(joined)["exposed"], first(joined)["frequency"]) == (6, 0.125)
 
@@ -145,19 +145,19 @@ def test_an_empty_table_is_not_warned_of() -> None:
         assert Votes.of(EdgeTable.join([])).table.is_empty()
 
 
-def test_more_votes_than_chances_are_refused() -> None:
-    with pytest.raises(DataError, match=r"more votes than exposed.*'bad' <- 'x' with 2 and 1"):
+def test_more_votes_than_exposed_are_refused() -> None:
+    with pytest.raises(DataError, match=r"votes > exposed.*'bad' <- 'x' with 2 and 1"):
         Votes.of(table(("s1", "x", 0, 0.5, 0.0), ("s2", "x", 0, 0.5, 0.0), met=1))
 
 
-def test_more_chances_than_support_are_refused() -> None:
-    with pytest.raises(DataError, match=r"2 pairs have more exposed than support.* with 3 and 2"):
+def test_more_exposed_than_support_are_refused() -> None:
+    with pytest.raises(DataError, match=r"exposed > support in 2 of .* with 3 and 2"):
         Votes.of(table(tested=2))
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
 def test_a_strength_that_is_no_number_is_refused(value: float) -> None:
-    with pytest.raises(DataError, match=r"1 edges.*sequence 's1'"):
+    with pytest.raises(DataError, match=r"not finite in 1 of .* edges.*sequence 's1'"):
         Votes.of(table(("s1", "x", 0, value, 0.0)))
 
 
@@ -170,21 +170,21 @@ def test_sums_that_would_wrap_around_are_refused() -> None:
 def test_an_edge_without_a_name_is_refused(name: str) -> None:
     part = table(("s1", "x", 0, 0.5, 0.0), ("s2", "x", 0, 0.5, 0.0))
     empty = pl.when(pl.col("sequence") == "s1").then(name).alias(name)
-    with pytest.raises(DataError, match=f"1 of 2 edges have no {name}"):
+    with pytest.raises(DataError, match=f"{name} is missing in 1 of 2 edges"):
         Votes.of(EdgeTable(part.edges.with_columns(empty), part.support, part.exposed))
 
 
 def test_a_chance_without_a_count_is_refused() -> None:
     part = table()
     empty = part.exposed.with_columns(sequences=pl.when(pl.col("event") == "x").then("sequences"))
-    with pytest.raises(DataError, match="1 of 2 exposed have no sequences"):
+    with pytest.raises(DataError, match="sequences is missing in 1 of 2 exposed counts"):
         Votes.of(EdgeTable(part.edges, part.support, empty))
 
 
 def test_votes_without_a_count_are_not_joined() -> None:
     votes = Votes.of(table(("s1", "x", 0, 0.5, 0.0)))
     empty = replace(votes, counts=votes.counts.with_columns(effect=pl.lit(None, pl.Int64)))
-    with pytest.raises(DataError, match="1 of 1 votes have no effect"):
+    with pytest.raises(DataError, match="effect is missing in 1 of 1 votes"):
         Votes.join([empty, votes])
 
 

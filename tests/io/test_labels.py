@@ -61,13 +61,13 @@ def test_wide_and_long_agree_over_shards(tmp_path, assert_equal):
 def test_a_wide_value_that_is_not_0_or_1_is_refused_with_its_row(value):
     kind = {"dtype": pl.Int64} if value is None else {}
     frame = _wide(L1=pl.Series([type(value)(1) if value is not None else 1, value], **kind))
-    with pytest.raises(DataError, match=f"the labels table, row 2: label 'L1' is {value!r}; allowed"):
+    with pytest.raises(DataError, match=f"the labels table, row 2: label 'L1' is {value!r}; a wide table"):
         read_events(EVENTS, frame)
 
 
 def test_a_wide_column_of_another_type_is_refused():
     frame = _wide(L1=[1, 0], seen=pl.Series([0, 1], dtype=pl.Date))
-    with pytest.raises(DataError, match=r"row 1: label 'seen' is .*drop columns that are no label"):
+    with pytest.raises(DataError, match=r"row 1: label 'seen' is .*drop columns that are not labels"):
         read_events(EVENTS, frame)
 
 
@@ -79,7 +79,7 @@ def test_a_wide_label_that_stands_twice_is_refused(tmp_path):
 
 def test_a_sequence_with_two_wide_rows_is_refused():
     frame = pl.DataFrame({"sequence_id": ["b", "a", "b"], "L1": [1, 0, 0]})
-    with pytest.raises(DataError, match=r"1 sequence\(s\) have more than one row .* 'b'"):
+    with pytest.raises(DataError, match=r"several rows for 1 sequence, the first: 'b'"):
         read_events(EVENTS, frame)
 
 
@@ -91,7 +91,7 @@ def test_wide_shards_with_other_labels_are_refused(tmp_path):
 
 
 def test_a_table_of_ids_alone_is_refused():
-    with pytest.raises(DataError, match="the column 'sequence_id' alone"):
+    with pytest.raises(DataError, match="only the column 'sequence_id'"):
         read_events(EVENTS, pl.DataFrame({"sequence_id": ["a"]}))
 
 
@@ -107,13 +107,13 @@ def test_a_label_column_asked_for_must_be_there():
 
 def test_labels_of_unknown_sequences_are_refused_with_count_and_first():
     labels = pl.DataFrame({"sequence_id": ["z", "a", "q", "z"], "label": ["L1"] * 4})
-    with pytest.raises(DataError, match=r"2 sequence\(s\) without any event, the first: 'q'"):
+    with pytest.raises(DataError, match=r"2 sequences without any event, the first: 'q'"):
         read_events(EVENTS, labels)
 
 
 def test_labels_of_unknown_sequences_can_be_dropped_with_a_warning():
     labels = pl.DataFrame({"sequence_id": ["z", "a"], "label": ["L2", "L1"]})
-    with pytest.warns(EventCargoWarning, match=r"1 sequence\(s\) without any event") as caught:
+    with pytest.warns(EventCargoWarning, match=r"1 sequence without any event") as caught:
         data = read_events(EVENTS, labels, unknown_labels="drop")
     assert caught[0].filename == __file__
     assert _labels(data) == {"a": ("L1",), "b": (), "c": ()}
@@ -121,7 +121,7 @@ def test_labels_of_unknown_sequences_can_be_dropped_with_a_warning():
 
 def test_repeated_labels_count_once_and_are_counted_in_a_warning():
     labels = pl.DataFrame({"sequence_id": ["a"] * 3, "label": ["L1"] * 3})
-    with pytest.warns(EventCargoWarning, match="2 label rows repeat an earlier one") as caught:
+    with pytest.warns(EventCargoWarning, match="dropped 2 repeated label rows") as caught:
         data = read_events(EVENTS, labels)
     assert data.support.tolist() == [1]
     assert caught[0].filename == __file__

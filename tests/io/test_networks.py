@@ -64,7 +64,7 @@ def test_graphml_keeps_what_is_known_of_edges(tmp_path):
 @pytest.mark.parametrize("sign", ["\0", "\x08", "\x0b", "\x1f", "\uffff"])
 def test_names_that_xml_cannot_hold_are_refused(tmp_path, sign):
     graph = LabelGraph.from_boundaries({"a": [f"x{sign}y"]})
-    with pytest.raises(DataError, match=r"which GraphML cannot; rename it") as refusal:
+    with pytest.raises(DataError, match=r"which GraphML cannot hold; rename it") as refusal:
         write_graph(graph, tmp_path / "graph.graphml")
     assert repr(sign) in str(refusal.value)
     assert not (tmp_path / "graph.graphml").exists()

@@ -58,5 +58,5 @@ def test_pairs_that_cannot_be_used_are_refused(pairs, reason):
 
 
 def test_labels_beside_pairs_are_refused():
-    with pytest.raises(ConfigError, match="labels are part of the pairs already"):
+    with pytest.raises(ConfigError, match="the pairs already contain the labels"):
         read_events([(["a"], [])], pl.DataFrame({"sequence_id": ["0"], "label": ["L"]}))

@@ -51,7 +51,7 @@ def test_a_missing_path_is_refused(tmp_path):
 
 
 def test_an_unknown_ending_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"events\.xlsx has an unknown ending; allowed are \.parquet"):
+    with pytest.raises(DataError, match=r"events\.xlsx has an unknown ending; use \.parquet"):
         file_format(tmp_path / "events.xlsx")
 
 

@@ -67,12 +67,12 @@ def test_a_column_that_stands_twice_is_refused():
 
 
 def test_an_unknown_object_is_refused_with_its_type():
-    with pytest.raises(DataError, match="the events table is a dict; allowed are a path"):
+    with pytest.raises(DataError, match="the events table is a dict; use a path"):
         open_sources({"a": [1]}, "events")
 
 
 def test_a_single_column_without_name_is_refused():
-    with pytest.raises(DataError, match="the events table is no table"):
+    with pytest.raises(DataError, match="the events table is not a table"):
         open_sources(pl.Series([1]), "events")
 
 
@@ -90,5 +90,5 @@ def test_an_unwanted_pandas_column_may_hold_anything():
 
 def test_a_missing_column_is_refused_with_those_found_and_the_keyword():
     (source,) = open_sources(pl.DataFrame({"vin": ["x"], "code": ["y"]}), "events")
-    with pytest.raises(DataError, match=r"no column 'event', it has 'vin', 'code'; .* event=\"\.\.\.\""):
+    with pytest.raises(DataError, match=r"no column 'event', only 'vin', 'code'; .* event=\"\.\.\.\""):
         source.check_column("event", "event")

@@ -52,7 +52,7 @@ def test_numbers_0_and_1_are_labels(root, value, write_task):
 
 def test_other_numbers_are_refused_with_advice(root, write_task):
     write_task(root / "task.parquet", [(10, _day(9), 1), (7, _day(9), 4)], "integer_value")
-    with pytest.raises(DataError, match=r"'task' has the integer_value 4; .* boolean_value with a cut"):
+    with pytest.raises(DataError, match=r"'task' has the integer_value 4; .* boolean_value with a threshold"):
         read_meds(root, root / "task.parquet")
 
 

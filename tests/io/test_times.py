@@ -76,12 +76,12 @@ def test_parts_below_a_microsecond_are_dropped_and_counted():
     column = TimeColumn("time")
     column.add(pa.array(["1970-01-01T00:00:01.0000019", "1970-01-01T00:00:01.000000000"]))
     column.add(pa.array([1_001, 2_000], pa.timestamp("ns")))
-    with pytest.warns(EventCargoWarning, match="2 times have parts below a microsecond"):
+    with pytest.warns(EventCargoWarning, match="fractions of a microsecond from 2 times"):
         assert column.finish().tolist() == [1.000001, 1.0, 1e-6, 2e-6]
 
 
 def test_dates_before_1970_are_dropped_towards_the_past():
-    with pytest.warns(EventCargoWarning, match="1 times"):
+    with pytest.warns(EventCargoWarning, match="from 1 time$"):
         assert _read(pa.array([-1], pa.timestamp("ns")))[0] == [-1e-6]
 
 
@@ -91,11 +91,11 @@ def test_dates_before_1970_are_dropped_towards_the_past():
         (pa.array([1.0, None]), "time is null", 1),
         (pa.array([1.0, float("nan")]), "time is nan; every time must be a finite number", 1),
         (pa.array(["1", "2", "inf"]), "time is 'inf'", 2),
-        (pa.array(["1", "2", "x3"]), "time is 'x3'; allowed are numbers and dates", 2),
+        (pa.array(["1", "2", "x3"]), "time is 'x3'; use numbers, or dates", 2),
         (pa.array(["yesterday"]), "time is 'yesterday'", 0),
         (pa.array(["1", ""]), "time is ''", 1),
         (pa.array(["1", "2024-05-31"]), "'2024-05-31', a date, but a number before", 1),
-        (pa.array(["2024-05-31", "2024-13-31"]), "time is '2024-13-31'; allowed", 1),
+        (pa.array(["2024-05-31", "2024-13-31"]), "time is '2024-13-31'; use numbers", 1),
         (pa.array(["2024-05-31", "7"]), "'7', a number, but a date before", 1),
         (pa.array([5, 2**53 + 1]), "time is 9007199254740993, beyond", 1),
         (pa.array([-(2**60), 1]), f"time is -{2**60}, beyond", 0),

@@ -63,13 +63,13 @@ def test_all_that_is_not_recorded_has_the_same_bytes():
 @pytest.mark.parametrize(
     ("array", "message", "offset"),
     [
-        (pa.array(["1", "", "12 km"]), r"mileage is '12 km'; allowed are numbers, or nothing", 2),
+        (pa.array(["1", "", "12 km"]), r"mileage is '12 km'; use a number, or nothing", 2),
         (pa.array(["n/a"]), "mileage is 'n/a'", 0),
-        (pa.array([None, True]), "mileage is True; allowed are numbers, not the type bool", 1),
+        (pa.array([None, True]), "mileage is True; use numbers, not the type bool", 1),
         (pa.array([date(2024, 5, 31)]), r"datetime\.date\(2024, 5, 31\); .* not the type date32", 0),
-        (pa.array([1.0, None, math.inf]), "mileage is inf; allowed are finite numbers", 2),
-        (pa.array(["1", "-inf"]), "mileage is '-inf'; allowed are finite numbers", 1),
-        (pa.array([0.0, 1e39]), r"mileage is 1e\+39; allowed are finite numbers up to 3\.4e\+38", 1),
+        (pa.array([1.0, None, math.inf]), "mileage is inf; use finite numbers", 2),
+        (pa.array(["1", "-inf"]), "mileage is '-inf'; use finite numbers", 1),
+        (pa.array([0.0, 1e39]), r"mileage is 1e\+39; use finite numbers up to 3\.4e\+38", 1),
         (pa.array([0, -(2**53) - 1]), "mileage is -9007199254740993, beyond", 1),
     ],
 )
@@ -103,13 +103,13 @@ def test_a_column_without_any_value_is_named_in_a_warning():
 
 @pytest.mark.parametrize("name", ["sequence_id", "when"])
 def test_a_column_with_another_use_is_refused_by_name(name):
-    with pytest.raises(ConfigError, match=f"'{name}' is the column of ids, times or events already"):
+    with pytest.raises(ConfigError, match=f"'{name}' is already the column of ids, times or events"):
         open_values([], [name], ["sequence_id", "when"])
 
 
 def test_a_column_that_one_source_lacks_is_refused_by_name():
     sources = [Source(place, columns, iter) for place, columns in (("a", ["mileage"]), ("b", ["km"]))]
-    with pytest.raises(DataError, match="b has no column 'mileage', it has 'km'"):
+    with pytest.raises(DataError, match="b has no column 'mileage', only 'km'"):
         open_values(sources, ["mileage"], [])
 
 
@@ -159,17 +159,17 @@ def test_values_of_rows_without_times_stay_with_their_events():
 
 def test_a_value_that_is_no_number_is_refused_with_file_and_row(tmp_path):
     (tmp_path / "a.csv").write_text("sequence_id,event,mileage\ns,x,1\ns,y,many\n")
-    with pytest.raises(DataError, match=r"a\.csv, row 2: mileage is 'many'; allowed are numbers"):
+    with pytest.raises(DataError, match=r"a\.csv, row 2: mileage is 'many'; use a number"):
         read_events(tmp_path / "a.csv", values=["mileage"])
 
 
 def test_a_missing_value_column_is_refused_with_those_there_are():
-    with pytest.raises(DataError, match=r"no column 'odometer', it has .*'mileage'"):
+    with pytest.raises(DataError, match=r"no column 'odometer', only .*'mileage'"):
         read_events(DRIVEN, values=["odometer"])
 
 
 def test_a_column_read_otherwise_cannot_be_a_value():
-    with pytest.raises(ConfigError, match="'time' is the column of ids, times or events already"):
+    with pytest.raises(ConfigError, match="'time' is already the column of ids, times or events"):
         read_events(DRIVEN, values=["time"])
 
 
@@ -197,5 +197,5 @@ def test_a_saved_data_set_brings_its_values(tmp_path, assert_equal):
 
 def test_other_values_than_a_saved_data_set_holds_are_refused(tmp_path):
     _driven().save(tmp_path / "d")
-    with pytest.raises(ConfigError, match=r"holds its values already, \['heat', 'mileage'\], not \['km'\]"):
+    with pytest.raises(ConfigError, match=r"already holds its values, \['heat', 'mileage'\], not \['km'\]"):
         read_events(tmp_path / "d", values=["km"])

@@ -84,7 +84,7 @@ def test_dates_in_csv_are_iso_8601(tmp_path):
 
 
 def test_sequences_without_events_are_refused(tmp_path, tiny):
-    with pytest.raises(DataError, match="1 sequences have no events"):
+    with pytest.raises(DataError, match="1 sequence without events"):
         write_events(tiny, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -95,7 +95,7 @@ def test_an_empty_data_set_is_refused(tmp_path, tiny):
 
 
 def test_an_unknown_format_is_refused(tmp_path, hundred):
-    with pytest.raises(ConfigError, match="format='xlsx'; allowed are parquet, csv, jsonl"):
+    with pytest.raises(ConfigError, match="format='xlsx'; use parquet, csv, jsonl"):
         write_events(hundred, tmp_path / "out", format="xlsx")
 
 

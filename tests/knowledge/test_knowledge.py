@@ -69,7 +69,7 @@ def test_required_pairs_are_told_by_name() -> None:
     ],
 )
 def test_a_required_pair_that_is_barred_is_refused(statements: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ConfigError, match=f"1 required pairs.*'brake'.*'P01', because.*{reason}"):
+    with pytest.raises(ConfigError, match=f"1 required pair .*'brake'.*'P01', because.*{reason}"):
         resolve(required={"brake": "P01"}, **statements)
 
 
@@ -95,12 +95,12 @@ def test_unknown_names_of_a_tier_are_refused() -> None:
 
 
 def test_labels_that_match_nothing_are_counted() -> None:
-    with pytest.warns(EventCargoWarning, match=r"1 of 1 patterns for the label .*'x\*'"):
+    with pytest.warns(EventCargoWarning, match=r"1 of 1 label pattern, .*'x\*'"):
         resolve(forbidden={"x*": "P01"})
 
 
 def test_event_types_that_match_nothing_are_counted() -> None:
-    with pytest.warns(EventCargoWarning, match=r"1 of 2 patterns for the event type .*'x\*'"):
+    with pytest.warns(EventCargoWarning, match=r"1 of 2 event type patterns, .*'x\*'"):
         resolve(forbidden={"brake": ["x*", "P*"]})
 
 
@@ -113,7 +113,7 @@ def test_labels_left_without_event_types_are_counted() -> None:
     ("statements", "message"),
     [
         ({"forbidden": [["brake", "P01"]]}, "forbidden is a list; use a mapping"),
-        ({"forbidden": {7: "P01"}}, "forbidden has 7, which is no text"),
+        ({"forbidden": {7: "P01"}}, "forbidden has 7, which is not a name"),
         ({"forbidden": {"brake": 7}}, "forbidden of 'brake' has 7"),
         ({"tiers": {"events": "P01"}}, "tiers is a dict; use a list"),
         ({"tiers": "P01"}, "tiers is a str; use a list"),

@@ -34,13 +34,13 @@ def test_yaml_without_its_package_is_refused(
 
 
 def test_a_key_that_stands_twice_in_json_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="'a' stands twice"):
+    with pytest.raises(ConfigError, match="'a' appears twice"):
         parse(written(tmp_path, "known.json", '{"forbidden": {"a": "x", "a": "y"}}'))
 
 
 def test_a_key_that_stands_twice_in_yaml_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("yaml")
-    with pytest.raises(ConfigError, match="'a' stands twice"):
+    with pytest.raises(ConfigError, match="'a' appears twice"):
         parse(written(tmp_path, "known.yml", "forbidden:\n  a: x\n  a: y\n"))
 
 
@@ -55,7 +55,7 @@ def test_yaml_makes_no_objects(tmp_path: Path) -> None:
     [
         ("known.json", b"{", "is not JSON: .*line 1"),
         ("known.json", b"\xff", "is not UTF-8 text: .*byte 0"),
-        ("known.toml", b"", "the ending '.toml' is not known; use .json"),
+        ("known.toml", b"", "the ending '.toml' is unknown; use .json"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:

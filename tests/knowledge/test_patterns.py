@@ -42,7 +42,7 @@ def test_patterns_that_match_nothing_are_counted() -> None:
     names = Names("event type", NAMES)
     for pattern in ("X*", "Y*", "P*"):
         names.match(pattern, "forbidden")
-    with pytest.warns(EventCargoWarning, match=r"2 of 3 patterns for the event type .* 'X\*'"):
+    with pytest.warns(EventCargoWarning, match=r"2 of 3 event type patterns, .* 'X\*'"):
         names.report()
 
 
@@ -60,9 +60,9 @@ def test_patterns_that_all_match_are_not_reported() -> None:
     [
         (7, "tier 1 has 7; use a name"),
         ([], r"tier 1 has \[\]; use a name"),
-        (["P01", 7], "tier 1 has 7, which is no text"),
-        (["P01", ""], "tier 1 has '', which is no text"),
-        ("re:(", r"'re:\(', which is no regular expression: .*position 0"),
+        (["P01", 7], "tier 1 has 7, which is not a name"),
+        (["P01", ""], "tier 1 has '', which is not a name"),
+        ("re:(", r"'re:\(', which is not a regular expression: .*position 0"),
     ],
 )
 def test_what_is_no_pattern_is_refused(given: object, message: str) -> None:

@@ -67,7 +67,7 @@ def test_weights_from_elsewhere_are_refused(folder: Path) -> None:
 
 def test_a_config_from_elsewhere_is_refused(folder: Path) -> None:
     (folder / "config.json").write_text('{"model_type": "llama"}')
-    with pytest.raises(DataError, match="not the config of an eventcargo model"):
+    with pytest.raises(DataError, match="not written by eventcargo as eventcargo-model"):
         read_model(folder, "toy")
 
 

@@ -23,7 +23,7 @@ from eventcargo.oneshot.extract import extract
 from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import StaticThreshold
-from eventcargo.oneshot.total import TotalTest, Types, end_logits, linear_labels, reach
+from eventcargo.oneshot.total import TotalTest, Types, end_logits, reach
 from eventcargo.simulate.exact import ExactProcess
 
 CONFIG = ExtractConfig(workers=1, particles=4, context=3, z_threshold=1.0, test="both", max_cases=30)
@@ -172,7 +172,7 @@ def test_sequences_without_events_are_not_examined(oracle: Oracle) -> None:
 def test_reach_hides_open_event_types_only(known: Transformer, chain: EventDataset) -> None:
     batch = batch_of(known, chain)
     none = np.zeros((3, len(known.vocabulary)), bool)
-    summed = linear_labels(known)
+    summed = known.linear_labels
     whole = end_logits(known, batch, np.flatnonzero(summed))
     assert reach(known, batch, none)[:, summed] == pytest.approx(whole, abs=1e-3)
     assert (reach(known, batch) > reach(known, batch, none) + 0.1).any()

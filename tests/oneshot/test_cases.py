@@ -85,13 +85,13 @@ def test_of_very_many_sequences_the_nearest_are_kept_and_of_equal_ones_the_first
 
 
 def test_progress_counts_sequences(fitted: Transformer, chain: EventDataset) -> None:
-    told: list[tuple[int, int]] = []
+    told: list[tuple[float, float]] = []
     select_cases(
         fitted,
         chain,
         CasesConfig(),
         sequence_seeds(chain, 0),
-        lambda done, total: told.append((done, total)),
+        lambda stage, done, total, message: told.append((done, total)),
     )
     assert told[-1] == (600, 600)
 

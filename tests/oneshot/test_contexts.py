@@ -7,18 +7,15 @@ import torch
 
 from eventcargo import ConfigError
 from eventcargo.batches import Batch, Batches
+from eventcargo.models.density import COLUMNS_AT_ONCE, DensityModel
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.config import preset
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.contexts import (
-    COLUMNS,
     ContextConfig,
     Contexts,
     Proposals,
-    column_parts,
     propose,
-    repeat,
-    split_logits,
     uniforms,
 )
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
@@ -79,7 +76,7 @@ def test_the_most_probable_of_very_many_event_types_are_found() -> None:
 def test_the_nucleus_of_very_many_event_types_is_that_of_the_whole_sum(spread: float, nucleus: Any) -> None:
     """With a wide spread the most probable hold the mass, with a narrow one they are far from it."""
     draw = torch.Generator().manual_seed(0)
-    logits = spread * torch.randn(20, 3 * COLUMNS + 5, generator=draw)
+    logits = spread * torch.randn(20, 3 * COLUMNS_AT_ONCE + 5, generator=draw)
     found = propose(logits, ContextConfig(top_k=20, top_p=0.8, nucleus=nucleus))
     top = logits[:, UNK:].double().softmax(dim=1).topk(20).values
     held = top.cumsum(dim=1) - (top if nucleus == "reaching" else 0.0)
@@ -239,12 +236,12 @@ def test_negative_seeds_are_seeds() -> None:
 def test_what_stands_beside_a_sequence_changes_nothing(model: Oracle, batch: Batch, order: Any) -> None:
     config = replace(ALL, order=order)
     beside = _contexts(model, batch, config).draw(3, 6, done=6)
-    alone = repeat(batch, np.array([3]))
+    alone = batch.rows(np.array([3]))
     found = Contexts(model, alone, np.array([0]), np.array([7 + 3]), config).draw(0, 6, done=6)
     assert (found == beside).all()
 
 
-class Whole:
+class Whole(DensityModel):
     """A model that gives logits alone."""
 
     def __init__(self, model: Transformer) -> None:
@@ -253,12 +250,15 @@ class Whole:
             model.label_names,
             model.max_length,
         )
-        self.densities = model.densities
+        self._model = model
+
+    def densities(self, batch: Batch, **where: Any) -> Any:
+        return self._model.densities(batch, **where)
 
 
 def _observed(starts: list[float]) -> tuple[Transformer, Batch]:
     """A random model of one value, and sequences of 100 events that start with these values."""
-    names, rng = tuple(f"e{number}" for number in range(COLUMNS + 9)), np.random.default_rng(4)
+    names, rng = tuple(f"e{number}" for number in range(COLUMNS_AT_ONCE + 9)), np.random.default_rng(4)
     model = Transformer(preset("tiny"), Vocabulary(names), ["x"], value_names=["heat"]).eval()
     draw = torch.Generator().manual_seed(5)
     for parameter in model.parameters():
@@ -301,7 +301,7 @@ def test_repeated_rows_keep_their_marks_and_values() -> None:
     ids = np.array([[BOS, 5, 6, EOS], [BOS, 4, EOS, 0]])
     values = np.arange(8, dtype=np.float32).reshape(2, 4, 1)
     given = Batch(ids, np.zeros((2, 4), np.float32), np.array([4, 3]), np.zeros((2, 1), np.float32), values)
-    found = repeat(given, np.array([1, 1, 0]), 3)
+    found = given.rows(np.array([1, 1, 0]), 3)
     assert found.ids.tolist() == [[BOS, 4, EOS], [BOS, 4, EOS], [BOS, 5, 6]]
     assert found.values[2, :, 0].tolist() == [0.0, 1.0, 2.0]
 
@@ -329,36 +329,3 @@ def test_impossible_settings_are_refused(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize("settings", [{"context": 0}, {"top_k": 0}, {"top_p": 1.0}, {"top_p": 1e-9}])
 def test_settings_on_the_edge_are_allowed(settings: dict[str, Any]) -> None:
     assert ContextConfig(**settings)
-
-
-def _asked() -> tuple[Transformer, Batch, np.ndarray]:
-    """A random model of more event types than one part has, five sequences, and some of their positions."""
-    names, rng = tuple(f"e{number}" for number in range(COLUMNS + 9)), np.random.default_rng(4)
-    model = Transformer(preset("tiny"), Vocabulary(names), ["x"]).eval()
-    draw = torch.Generator().manual_seed(5)
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, std=0.3, generator=draw)
-    ids = rng.integers(4, len(names), (5, 7))
-    ids[:, 0] = BOS
-    times = np.tile(np.arange(7, dtype=np.float32), (5, 1))
-    batch = Batch(ids, times, np.full(5, 7), np.zeros((5, 1), np.float32))
-    return model, batch, rng.random((5, 7)) < 0.6
-
-
-def test_logits_in_parts_are_those_of_one_pass() -> None:
-    model, batch, asked = _asked()
-    found = torch.cat([logits.clone() for logits in split_logits(model, batch, asked, size=4)])
-    expected = model.densities(batch, events_at=asked).events
-    assert expected is not None
-    assert torch.allclose(found, expected, rtol=1e-4, atol=1e-4)
-
-
-def test_no_part_has_more_positions_than_asked_for_at_once() -> None:
-    model, batch, asked = _asked()
-    n_parts = -(-int(asked.sum()) // 4)
-    assert [len(logits) for logits in split_logits(model, batch, asked, size=4)][:-1] == [4] * (n_parts - 1)
-
-
-def test_parts_of_columns_cover_all_of_them_once() -> None:
-    parts = list(column_parts(torch.zeros(1, 2 * COLUMNS + 1)))
-    assert parts == [(0, COLUMNS), (COLUMNS, 2 * COLUMNS), (2 * COLUMNS, 2 * COLUMNS + 1)]

@@ -44,7 +44,7 @@ def test_both_tests_are_made(whole: Path) -> None:
 def test_a_run_stopped_between_shards_ends_with_the_same_bytes(
     fitted: Transformer, chain: EventDataset, whole: Path, tmp_path: Path
 ) -> None:
-    def stop(stage: str, done: int, total: int) -> None:
+    def stop(stage: str, done: float, total: float, message: str) -> None:
         if stage == "testing" and done >= BLOCK:
             raise KeyboardInterrupt
 
@@ -60,9 +60,9 @@ def test_a_resumed_run_counts_what_was_done_before(
 ) -> None:
     shutil.copytree(whole, tmp_path / "edges")
     shutil.rmtree(tmp_path / "edges" / "shard-00002")
-    told: list[tuple[str, int, int]] = []
+    told: list[tuple[str, float, float, str]] = []
     extract(fitted, chain, tmp_path / "edges", CONFIG, resume=True, progress=lambda *now: told.append(now))
-    assert told == [("testing", 600, 600)]
+    assert told == [("testing", 600, 600, "sequences")]
 
 
 def test_labels_that_the_model_does_not_know_are_refused_first(
@@ -180,7 +180,7 @@ def test_cut_sequences_are_counted_once(chain: EventDataset, fitted: Transformer
     fitted.save_pretrained(tmp_path / "model")
     short = Transformer.from_pretrained(tmp_path / "model")
     short.max_length = 20
-    with pytest.warns(EventCargoWarning, match="sequences have more than 18 events") as told:
+    with pytest.warns(EventCargoWarning, match="sequences with more than 18 events") as told:
         extract(short, chain, tmp_path / "edges", replace(CONFIG, test="total"))
     assert len(told) == 1
 
@@ -212,7 +212,7 @@ def test_sequences_too_short_for_the_cut_are_counted(
 
 
 def test_stages_are_told(fitted: Transformer, chain: EventDataset, tmp_path: Path) -> None:
-    told: list[tuple[str, int, int]] = []
+    told: list[tuple[str, float, float, str]] = []
     extract(
         fitted,
         chain,
@@ -220,15 +220,15 @@ def test_stages_are_told(fitted: Transformer, chain: EventDataset, tmp_path: Pat
         replace(CONFIG, test="total"),
         progress=lambda *now: told.append(now),
     )
-    assert told[-1] == ("testing", 600, 600)
-    assert ("selecting", 600, 600) in told
+    assert told[-1] == ("testing", 600, 600, "sequences")
+    assert ("selecting", 600, 600, "sequences") in told
     assert [path.name for path in tmp_path.iterdir()] == ["edges"]
 
 
 def test_when_time_is_up_what_was_not_tested_is_counted_and_told(
     fitted: Transformer, chain: EventDataset, whole: Path, tmp_path: Path
 ) -> None:
-    with pytest.warns(EventCargoWarning, match="of 600 sequences were tested"):
+    with pytest.warns(EventCargoWarning, match="of 600 sequences were not tested within the time limit"):
         extract(fitted, chain, tmp_path / "edges", CONFIG, seconds=0)
     tested = EdgeTable.read(tmp_path / "edges").support["sequences"].sum()
     assert 0 < tested < EdgeTable.read(whole).support["sequences"].sum()

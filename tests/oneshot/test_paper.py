@@ -1,11 +1,6 @@
 """The paper's procedure beside ours: its settings, and a plain transcription of its listing."""
 
-import importlib.util
-import sys
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,23 +14,12 @@ from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 
+from ..reference.paper_phase1 import PaperScores, paper_contexts, paper_phase1
+
 
 def test_the_papers_settings_are_its_own() -> None:
     assert (PAPER.context, PAPER.particles, PAPER.top_k, PAPER.top_p) == (15, 68, 35, 0.8)
     assert (PAPER.draws, PAPER.nucleus, PAPER.order, PAPER.error) == ("independent", "within", "observed", 0)
-
-
-@pytest.fixture(scope="module")
-def paper() -> ModuleType:
-    """The plain transcription of the paper's procedure."""
-    path = Path(__file__).parents[2] / "benchmarks" / "paper_phase1.py"
-    spec = importlib.util.spec_from_file_location("paper_phase1", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +30,7 @@ def equally_long() -> tuple[Oracle, Batch]:
     return model, Batches(process.sample(6, seed=103).data, model.vocabulary, 22).take(np.arange(6))
 
 
-def _both(paper: ModuleType, model: Oracle, batch: Batch) -> tuple[Any, EventScores]:
+def _both(model: Oracle, batch: Batch) -> tuple[PaperScores, EventScores]:
     """The paper's procedure and ours on the same contexts."""
     config = replace(PAPER, context=4, particles=12)
     seeds = 50 + np.arange(len(batch.ids))
@@ -55,35 +39,29 @@ def _both(paper: ModuleType, model: Oracle, batch: Batch) -> tuple[Any, EventSco
     # without EOS and padding the listing's statistics run over events alone
     events = Batch(batch.ids[:, :-1], batch.times[:, :-1], batch.lengths, batch.labels)
     wanted = np.ones((len(batch.ids), len(model.label_names)), bool)
-    return paper.paper_phase1(model, events, drawn), PrefixTest(config).score(model, batch, wanted, seeds)
+    return paper_phase1(model, events, drawn), PrefixTest(config).score(model, batch, wanted, seeds)
 
 
 @pytest.mark.parametrize("name", ["strength", "effect", "effect_sd"])
-def test_scores_are_those_of_the_papers_procedure(
-    paper: ModuleType, equally_long: tuple[Oracle, Batch], name: str
-) -> None:
-    theirs, ours = _both(paper, *equally_long)
+def test_scores_are_those_of_the_papers_procedure(equally_long: tuple[Oracle, Batch], name: str) -> None:
+    theirs, ours = _both(*equally_long)
     found = getattr(theirs, name)[ours.rows, ours.positions, ours.labels].numpy()
     assert np.allclose(getattr(ours, name), found, atol=2e-6)
 
 
-def test_edges_are_those_of_the_papers_procedure(
-    paper: ModuleType, equally_long: tuple[Oracle, Batch]
-) -> None:
-    theirs, ours = _both(paper, *equally_long)
+def test_edges_are_those_of_the_papers_procedure(equally_long: tuple[Oracle, Batch]) -> None:
+    theirs, ours = _both(*equally_long)
     found = theirs.edges[ours.rows, ours.positions, ours.labels].numpy()
     kept = PAPER_THRESHOLD.keep(ours)
     assert kept.any()
     assert (kept == found).all()
 
 
-def test_contexts_are_drawn_as_by_the_papers_procedure(
-    paper: ModuleType, equally_long: tuple[Oracle, Batch]
-) -> None:
+def test_contexts_are_drawn_as_by_the_papers_procedure(equally_long: tuple[Oracle, Batch]) -> None:
     model, batch = equally_long
     config = replace(PAPER, context=4, top_k=5)
     ours = Contexts(model, batch, np.arange(6), np.arange(6), config).draw(2, 4000)
-    theirs = paper.paper_contexts(model, batch, 4, 4000, 5, 0.8, 1)[2].numpy()
+    theirs = paper_contexts(model, batch, 4, 4000, 5, 0.8, 1)[2].numpy()
     shares = [
         np.stack([np.bincount(row, minlength=16) for row in drawn.T]) / 4000 for drawn in (ours, theirs)
     ]

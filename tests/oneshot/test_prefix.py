@@ -15,7 +15,7 @@ from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.config import preset
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot import prefix
-from eventcargo.oneshot.contexts import Contexts, repeat
+from eventcargo.oneshot.contexts import Contexts
 from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import RelativeThreshold, StaticThreshold
@@ -170,7 +170,7 @@ def test_labels_wanted_beside_a_label_change_nothing(oracle: Oracle, batch: Batc
 
 
 def test_sequences_of_no_wanted_label_are_not_computed(oracle: Oracle, batch: Batch) -> None:
-    unknown = repeat(batch, np.arange(len(batch.ids)))
+    unknown = batch.rows(np.arange(len(batch.ids)))
     unknown.ids[0, 1] = UNK  # which the oracle refuses
     wanted = np.ones((len(batch.ids), N_LABELS), bool)
     wanted[0] = False
@@ -224,7 +224,7 @@ def test_what_stands_beside_a_sequence_changes_nothing(
     transformer: Transformer, batch: Batch, config: PrefixConfig
 ) -> None:
     whole, row = _score(transformer, batch, config), int(np.argsort(batch.lengths)[len(batch.ids) // 2])
-    alone = repeat(batch, np.array([row]), int(batch.lengths[row]))
+    alone = batch.rows(np.array([row]), int(batch.lengths[row]))
     found = _score(transformer, alone, config, seeds=np.array([50 + row]))
     assert np.allclose(found.strength, whole.strength[whole.rows == row], rtol=1e-4, atol=1e-9)
     assert (found.particles == whole.particles[whole.rows == row]).all()
@@ -297,7 +297,7 @@ def test_adaptive_scores_are_means_over_all_rounds(oracle: Oracle, batch: Batch)
     seeds = 50 + np.arange(len(batch.ids))
     contexts = Contexts(oracle, batch, np.array([row]), seeds, config)
     drawn = np.concatenate([contexts.draw(row, n, done) for n, done in ((4, 0), (4, 4), (8, 8))])
-    used = repeat(batch, np.full(int(of_row.particles[0]), row))
+    used = batch.rows(np.full(int(of_row.particles[0]), row))
     used.ids[:, 1:3] = drawn[: len(used.ids)]
     expected = _score(oracle, used, replace(OBSERVED))
     means = expected.strength.reshape(len(used.ids), -1).mean(axis=0)
@@ -320,7 +320,7 @@ def test_stopping_early_decides_as_many_particles_do(process: ExactProcess, orac
 def test_stratified_draws_vary_less(oracle: Oracle, batch: Batch) -> None:
     """Over many seeds, the variance of the strength is below that of independent draws."""
     row = np.array([int(batch.lengths.argmax())])
-    many = repeat(batch, np.repeat(row, 60))
+    many = batch.rows(np.repeat(row, 60))
     variances = []
     for draws in ("stratified", "independent"):
         config = replace(FIXED, draws=draws, particles=16)

@@ -187,12 +187,12 @@ def test_of_equally_good_cuts_the_largest_is_chosen() -> None:
 
 
 def test_choosing_a_cut_needs_a_true_pair() -> None:
-    with pytest.raises(DataError, match="2 strengths and 0 true ones among 2"):
+    with pytest.raises(DataError, match="2 strengths and 2 truth values, 0 of them true"):
         choose_cut(np.array([0.1, 0.2]), np.zeros(2, bool))
 
 
 def test_choosing_a_cut_needs_the_truth_of_every_pair() -> None:
-    with pytest.raises(DataError, match="2 strengths and 1 true ones among 1"):
+    with pytest.raises(DataError, match="2 strengths and 1 truth value, 1 of them true"):
         choose_cut(np.array([0.1, 0.2]), np.ones(1, bool))
 
 

@@ -12,7 +12,7 @@ from eventcargo.models.density import DensityModel, walk
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.scores import EventScores, bernoulli_kl
-from eventcargo.oneshot.total import TotalTest, Types, end_logits, hidden, linear_labels, reach
+from eventcargo.oneshot.total import TotalTest, Types, end_logits, hidden, reach
 from eventcargo.simulate.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import UNK
 
@@ -77,7 +77,7 @@ def test_all_occurrences_of_a_type_are_hidden_at_once(oracle: Oracle) -> None:
 
 def test_sums_give_what_forward_passes_give(fitted: Transformer, chain: EventDataset) -> None:
     batch = batch_of(fitted, chain)
-    wanted = all_wanted(fitted, batch) & linear_labels(fitted)
+    wanted = all_wanted(fitted, batch) & fitted.linear_labels
     summed = by_pair(TotalTest().score(fitted, batch, wanted), batch)
     fitted.gate.fill_(1.0)  # all labels now need passes; without its head the Transformer adds nothing
     head = fitted.end_head.weight.data.clone()
@@ -116,7 +116,7 @@ def test_strength_is_the_divergence_of_the_whole_from_what_is_left(
 
 def test_labels_that_need_the_transformer_get_it(fitted: Transformer, chain: EventDataset) -> None:
     batch = batch_of(fitted, chain, 5)
-    assert linear_labels(fitted).tolist() == [True, False, True]
+    assert fitted.linear_labels.tolist() == [True, False, True]
     scores = TotalTest().score(fitted, batch, all_wanted(fitted, batch))
     types = Types.of(batch)
     assert (scores.labels == 1).sum() == len(types.rows)  # a pass for every type, and hardly any is 0
@@ -124,7 +124,7 @@ def test_labels_that_need_the_transformer_get_it(fitted: Transformer, chain: Eve
 
 
 def test_other_models_have_no_explicit_labels(oracle: Oracle) -> None:
-    assert not linear_labels(oracle).any()
+    assert not oracle.linear_labels.any()
 
 
 @pytest.mark.parametrize("labels", [[0], [1], [0, 2]])
@@ -189,7 +189,7 @@ def test_what_is_unknown_is_not_hidden() -> None:
 def test_reach_is_the_highest_logit_with_one_type_hidden(fitted: Transformer, chain: EventDataset) -> None:
     batch = batch_of(fitted, chain, 12)
     found = reach(fitted, batch)
-    for label in np.flatnonzero(linear_labels(fitted)):
+    for label in np.flatnonzero(fitted.linear_labels):
         for row in range(12):
             one = replace(
                 batch,

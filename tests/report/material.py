@@ -9,6 +9,8 @@ from eventcargo import EdgeTable, EventDataset, EventSequence, LabelGraph
 from eventcargo.edges import TABLES
 from eventcargo.report import ReportInput
 
+from ..measured import measured
+
 HOSTILE = (
     "<script>alert(1)</script>",
     "</script><script>alert(2)</script>",
@@ -94,11 +96,15 @@ def garage() -> ReportInput:
                 ("car4", "fuel", "K03", 0, 0.4, 0.4, "present", "total"),
             ]
         ),
-        quality={
-            "labels": [{"label": "brake", "f1": 0.97, "auroc": 0.99, "log_loss": 0.01, "held_out": 4}],
-            "overall": {"f1_macro": 0.91, "log_loss": 0.02, "base_log_loss": 0.3},
-            "events": {"perplexity": 12.0, "unigram_perplexity": 30.0},
-        },
+        quality=measured(
+            {"f1_macro": 0.91, "log_loss": 0.02, "base_log_loss": 0.3},
+            {"perplexity": 12.0, "unigram_perplexity": 30.0},
+            label="brake",
+            f1=0.97,
+            auroc=0.99,
+            log_loss=0.01,
+            held_out=4,
+        ),
         rules={"brake": Told("P01 & !U02"), "fuel": None},
         verdicts={
             "brake": Judged("trust"),

@@ -71,7 +71,7 @@ def test_fewer_sequences_are_shown_where_the_page_would_be_too_large(tmp_path: P
 
 
 def test_a_page_that_is_too_large_without_sequences_is_warned_of(tmp_path: Path) -> None:
-    with pytest.warns(EventCargoWarning, match="more than 1,000, without any sequence"):
+    with pytest.warns(EventCargoWarning, match="more than 1,000, even without sequences"):
         write_report(tmp_path / "report.html", garage(), limit=1000)
     assert (tmp_path / "report.html").exists()
 

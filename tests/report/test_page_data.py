@@ -23,6 +23,13 @@ def test_a_label_looked_at_in_vain_has_no_rule_and_another_none_at_all() -> None
     assert "rule" not in horn
 
 
+def test_settings_are_shown_as_words_and_other_texts_unchanged() -> None:
+    about = {"max_time": "30m", "near_miss": "2", "seed": "7", "<b_c>": "x"}
+    content = ReportInput(LabelGraph.from_boundaries({"brake": []}), dataset([("s1", "A", "")]), about=about)
+    names = [name for name, _ in digest(content, most=8).overview["about"]]
+    assert names == ["time limit", "near miss", "seed", "<b_c>"]
+
+
 def test_support_is_counted_in_the_data() -> None:
     assert [line["support"] for line in digest(garage(), most=8).overview["labels"]] == [2, 2, 1]
 

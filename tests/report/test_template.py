@@ -58,7 +58,7 @@ def test_a_search_in_vain_says_so(opened: Open) -> None:
     page = opened()
     page.fill("#search", "nothing of the kind")
     assert names(page) == []
-    assert page.locator("[role=status]").inner_text() == "No label or event type has this name."
+    assert page.locator("[role=status]").inner_text() == "No label or event type matches."
 
 
 def test_a_verdict_narrows_the_table_and_gives_it_back(opened: Open) -> None:

@@ -168,12 +168,12 @@ def test_only_the_strongest_event_types_are_looked_at(short: Simulated) -> None:
 
 def test_progress_is_told_label_by_label(short: Simulated) -> None:
     seen: list[tuple[int, int]] = []
-    find_rules(short.data, short.truth, progress=lambda done, total: seen.append((done, total)))
+    find_rules(short.data, short.truth, progress=lambda stage, done, total, message: seen.append((done, total)))
     assert seen == [(1, 2), (2, 2)]
 
 
 def test_a_label_that_the_data_do_not_have_is_refused(short: Simulated) -> None:
-    with pytest.raises(DataError, match=r"1 of 1 labels .* 'brake'"):
+    with pytest.raises(DataError, match=r"1 of 1 label .* 'brake'"):
         find_rules(short.data, LabelGraph.from_boundaries({"brake": ["E00022"]}))
 
 

@@ -176,12 +176,12 @@ def test_truth_holds_every_kind_of_rule() -> None:
 
 
 def test_an_unknown_event_type_is_refused_with_its_number(tiny: ExactProcess) -> None:
-    with pytest.raises(DataError, match="event type 3: this process knows 0 to 2"):
+    with pytest.raises(DataError, match="event type 3: this process has 0 to 2"):
         tiny.labels([0, 3])
 
 
 def test_a_prefix_that_is_too_long_is_refused_with_its_length(tiny: ExactProcess) -> None:
-    with pytest.raises(DataError, match="6 events; this process makes at most 5"):
+    with pytest.raises(DataError, match="6 events; this process has at most 5"):
         tiny.next_event([0] * 6)
 
 

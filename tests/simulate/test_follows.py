@@ -37,7 +37,7 @@ def test_signs_are_unknown(simulated: Simulated) -> None:
 
 
 def test_sequences_too_short_for_four_events_a_label_are_refused() -> None:
-    with pytest.raises(ConfigError, match="length_min=16: 4 labels need 17 events"):
+    with pytest.raises(ConfigError, match="length_min=16: use at least 17 for 4 labels"):
         FollowsConfig(length_min=16)
 
 

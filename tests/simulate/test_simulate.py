@@ -76,12 +76,12 @@ def test_knobs_and_seed_make_the_data_again(regime: str) -> None:
 
 
 def test_an_unknown_regime_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="no regime 'flet'; choose from fleet, ordered"):
+    with pytest.raises(ConfigError, match="no regime 'flet'; use fleet, ordered"):
         simulate("flet")
 
 
 def test_an_unknown_knob_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="ordered has no knob 'limit'; it has sequences, event_types"):
+    with pytest.raises(ConfigError, match="ordered has no setting 'limit'; use sequences, event_types"):
         simulate("ordered", limit=3)
 
 

@@ -6,10 +6,12 @@ import polars as pl
 import pytest
 
 from eventcargo import EventDataset, LabelGraph
+from eventcargo.quality import Quality
 from eventcargo.verdicts import checks
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.evidence import Evidence
 
+from ..measured import measured
 from .conftest import CLEAR, graph, sequences
 
 Check = Callable[[Evidence, int], Iterator[tuple[str, str]]]
@@ -19,11 +21,11 @@ def found(
     check: Check,
     data: EventDataset,
     found_graph: LabelGraph,
-    quality: dict[str, Any] | None = None,
+    quality: Quality | None = None,
     **settings: float,
 ) -> list[tuple[str, str]]:
     config = JudgeConfig(**settings)  # type: ignore[arg-type]
-    return list(check(Evidence(data, found_graph, quality or {}, config), 0))
+    return list(check(Evidence(data, found_graph, quality, config), 0))
 
 
 def one(*given: Any, **settings: Any) -> tuple[str, str]:
@@ -31,16 +33,11 @@ def one(*given: Any, **settings: Any) -> tuple[str, str]:
     return finding
 
 
-def quality(**row: object) -> dict[str, Any]:
-    usual = {"label": "bad", "trusted": True, "reason": "", "log_loss": 0.1, "base_log_loss": 0.7}
-    return {"labels": [usual | row]}
-
-
 def test_a_model_that_was_not_trusted_is_told(clear: EventDataset) -> None:
-    said = quality(trusted=False, reason="no better than its base rate")
+    said = measured(trusted=False, reason="no better than its base rate")
     assert one(checks.check_model, clear, graph(), said) == (
         "doubt",
-        "the label model is not to be trusted: no better than its base rate",
+        "the label is untrusted: no better than its base rate",
     )
 
 
@@ -51,18 +48,18 @@ def test_the_data_may_bear_out_what_the_model_cannot_tell(
     clear: EventDataset, p_values: list[float | None], level: str
 ) -> None:
     edges = pl.DataFrame({"label": "bad", "event": ["x", "z"], "p_value": p_values})
-    said = quality(trusted=False, reason="no better than its base rate")
+    said = measured(trusted=False, reason="no better than its base rate")
     told, words = one(checks.check_model, clear, LabelGraph.from_edges(edges, {"bad": None}), said)
-    assert (told, words.endswith("; its causes are told by the data alone")) == (level, level == "caution")
+    assert (told, words.endswith("; its causes rest on the data alone")) == (level, level == "caution")
 
 
 def test_an_empty_boundary_is_not_borne_out(clear: EventDataset) -> None:
-    said = quality(trusted=False, reason="no better than its base rate")
+    said = measured(trusted=False, reason="no better than its base rate")
     empty = LabelGraph.from_boundaries({"bad": []})
     assert one(checks.check_model, clear, empty, said)[0] == "doubt"
 
 
-@pytest.mark.parametrize("said", [quality(), quality(label="other", trusted=False), {}])
+@pytest.mark.parametrize("said", [measured(), measured(label="other", trusted=False), None])
 def test_other_models_are_fine(clear: EventDataset, said: dict[str, Any]) -> None:
     assert found(checks.check_model, clear, graph(), said) == []
 
@@ -89,7 +86,7 @@ def test_enough_sequences_are_fine() -> None:
 
 def test_a_label_that_all_carry_is_told() -> None:
     said = one(checks.check_basis, sequences((("x",), ("bad",), 50)), graph())
-    assert said == ("doubt", "all 50 sequences carry the label: there is nothing to compare with")
+    assert said == ("doubt", "of 50 sequences, all carry the label: there is nothing to compare with")
 
 
 def test_a_label_without_a_boundary_is_told(clear: EventDataset) -> None:
@@ -102,7 +99,7 @@ def test_unstable_edges_are_told_with_the_worst(clear: EventDataset) -> None:
     shaky = LabelGraph.from_edges(edges.with_columns(stability=pl.Series([0.9, 0.79, 0.7])))
     level, reason = one(checks.check_stability, clear, shaky)
     assert level == "caution"
-    assert "2 of 3 edges are not stable: z would be found in 70% of resampled data only" in reason
+    assert "2 of 3 edges unstable: z is found in only 70% of resampled data" in reason
 
 
 def test_where_all_edges_are_unstable_there_is_doubt(clear: EventDataset) -> None:
@@ -117,7 +114,7 @@ def test_stable_edges_are_fine(clear: EventDataset) -> None:
 def test_wide_intervals_are_told(clear: EventDataset) -> None:
     level, reason = one(checks.check_intervals, clear, graph(ci_low=0.1, ci_high=0.7))
     assert level == "caution"
-    assert "1 of 1 edges are uncertain: the frequency of x may be anything from 10% to 70%" in reason
+    assert "1 of 1 edge uncertain: the frequency of x may be anything from 10% to 70%" in reason
 
 
 def test_narrow_intervals_are_fine(clear: EventDataset) -> None:
@@ -152,15 +149,15 @@ def test_members_that_never_stand_alone_are_not_named() -> None:
 
 
 def test_a_boundary_that_explains_less_than_the_model_is_told() -> None:
-    said = quality(log_loss=0.07, base_log_loss=0.7)
+    said = measured(log_loss=0.07, base_log_loss=0.7)
     level, reason = found(checks.check_explained, HALF, graph(), said)[-1]
     assert level == "caution"
     assert "its model 90%: causes are missing" in reason
 
 
 def test_a_boundary_that_explains_as_much_as_the_model_is_fine() -> None:
-    assert len(found(checks.check_explained, HALF, graph(), quality(log_loss=0.49))) == 1
-    assert len(found(checks.check_explained, HALF, graph(), quality(base_log_loss=0.0))) == 1
+    assert len(found(checks.check_explained, HALF, graph(), measured(log_loss=0.49))) == 1
+    assert len(found(checks.check_explained, HALF, graph(), measured(base_log_loss=0.0))) == 1
 
 
 def test_an_empty_boundary_is_not_told_twice(clear: EventDataset) -> None:
@@ -178,7 +175,7 @@ def test_event_types_beyond_the_boundary_are_told() -> None:
     )
     level, reason = one(checks.check_beyond, data, graph())
     assert level == "caution"
-    assert "w is not in the boundary, yet 60 sequences with it carry the label where" in reason
+    assert "w is not in the boundary, yet occurs with the label in 60 sequences where" in reason
     assert "predicts 20, and 2 other event types likewise" in reason
 
 
@@ -191,7 +188,7 @@ def test_labels_that_go_together_are_told() -> None:
     data = sequences((("x",), ("bad", "worse"), 60), (("x",), (), 60), (("y",), (), 60))
     level, reason = one(checks.check_together, data, graph({"bad": ["x"], "worse": ["x"]}))
     assert level == "caution"
-    assert "60 sequences carry it together with worse where the boundaries predict 30:" in reason
+    assert "it occurs together with worse in 60 sequences where the boundaries predict 30:" in reason
 
 
 def test_a_record_of_the_label_is_told() -> None:

@@ -6,6 +6,7 @@ from eventcargo import EventDataset, LabelGraph
 from eventcargo.simulate import Simulated, simulate
 from eventcargo.verdicts import checks, judge
 
+from ..measured import measured
 from .conftest import graph, sequences
 
 
@@ -48,7 +49,7 @@ def test_true_boundaries_of_a_fleet_are_trusted() -> None:
 
 def test_trust_has_its_reason_too(clear: EventDataset) -> None:
     (reason,) = judge(clear, graph())["bad"].reasons
-    assert reason == "its boundary of 1 event type explains 99% of the label, which 100 sequences carry"
+    assert reason == "its boundary of 1 event type explains 99% of the label, carried by 100 sequences"
 
 
 def test_every_label_of_the_graph_has_a_verdict() -> None:
@@ -60,8 +61,7 @@ def test_every_label_of_the_graph_has_a_verdict() -> None:
 
 
 def test_reasons_from_the_quality_of_models_count(clear: EventDataset) -> None:
-    row = {"label": "bad", "trusted": False, "reason": "no", "log_loss": 0.1, "base_log_loss": 0.7}
-    assert judge(clear, graph(), {"labels": [row]})["bad"].level == "doubt"
+    assert judge(clear, graph(), measured(trusted=False, reason="no"))["bad"].level == "doubt"
 
 
 def test_the_same_seed_gives_the_same_verdicts(confounded: Simulated) -> None:

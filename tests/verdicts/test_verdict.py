@@ -42,5 +42,5 @@ def test_foreign_files_are_refused(tmp_path: Path, content: str, message: str) -
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"none\.json holds no verdicts"):
+    with pytest.raises(DataError, match=r"none\.json does not exist"):
         read_verdicts(tmp_path / "none.json")

@@ -196,12 +196,12 @@ def test_no_sequences_leave_the_graph_as_it_is(conjunctive: EventDataset) -> Non
 
 
 def test_an_unknown_event_type_is_refused(conjunctive: EventDataset) -> None:
-    with pytest.raises(DataError, match=r"1 event names are not in the data, the first: 'q'"):
+    with pytest.raises(DataError, match=r"1 event name not in the data, the first: 'q'"):
         verify(claimed("aq"), conjunctive)
 
 
 def test_an_unknown_label_is_refused(conjunctive: EventDataset) -> None:
-    with pytest.raises(DataError, match=r"1 label names are not in the data, the first: 'worse'"):
+    with pytest.raises(DataError, match=r"1 label name not in the data, the first: 'worse'"):
         verify(LabelGraph.from_boundaries({"worse": ["a"]}), conjunctive)
 
 

@@ -1,6 +1,6 @@
-"""What speaks for each member of a boundary, given the other members.
+"""Statistics of each member of a boundary, given the other members.
 
-The same figures for every method, so that graphs can be compared: strength is the conditional mutual
+They are the same for every method, so that graphs can be compared: strength is the conditional mutual
 information in nats, effect the change of the label's probability (Mantel-Haenszel risk difference over the
 strata of the other members), both given the rest of the boundary.
 """
@@ -15,7 +15,7 @@ from eventcargo.statistics.g2 import IndependenceTest, Target
 
 @dataclass(frozen=True)
 class EdgeStatistics:
-    """One edge's figures."""
+    """The statistics of one edge."""
 
     strength: float
     effect: float
@@ -29,7 +29,7 @@ class EdgeStatistics:
 def edge_statistics(
     test: IndependenceTest, target: Target, boundary: Sequence[int], member: int
 ) -> EdgeStatistics:
-    """Figures for one member of a boundary, given the others."""
+    """The statistics of one member of a boundary, given the others."""
     rest = [other for other in boundary if other != member]
     tests = test(target, rest, np.array([member]))
     return EdgeStatistics(
@@ -40,7 +40,7 @@ def edge_statistics(
 
 
 def _risk_difference(test: IndependenceTest, target: Target, rest: Sequence[int], member: int) -> float:
-    """Mean over strata of P(label | event) - P(label | no event), each weighted by how well it is known."""
+    """Mean over strata of P(label | event) - P(label | no event), weighted by each stratum's precision."""
     (tables,) = test.counts.tables(target.rows, rest, np.array([member]))
     present = tables.present[:, :, 0].astype(float)  # (strata, 2)
     absent = tables.sizes - present

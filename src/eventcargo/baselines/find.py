@@ -1,8 +1,7 @@
-"""`find_boundaries`: any of the baselines, on all labels of a data set, to one LabelGraph.
+"""`find_boundaries`: run a baseline on all labels of a data set and return one LabelGraph.
 
-Labels are independent questions: they are worked in small blocks on several threads (the sparse products
-release the interpreter lock) and put together in the order of the labels, so that the number of workers
-changes nothing.
+Labels are independent: several threads work on small blocks of them (sparse products release the interpreter
+lock), and the results are joined in label order, so the number of workers does not change the result.
 """
 
 import os
@@ -19,51 +18,38 @@ from eventcargo.baselines.iamb import iamb_of_many
 from eventcargo.baselines.mi_mcf import MiMcf
 from eventcargo.baselines.pc import PcdByPcd, cmb, mb_by_mb
 from eventcargo.baselines.screens import l1_logistic, lift, mutual_information
+from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
+from eventcargo.progress import OnProgress
 from eventcargo.statistics.g2 import IndependenceTest, Target
 
-Progress = Callable[[int, int], None]
-"""Called with (labels done, labels in all)."""
-
 BLOCK_LABELS = 8
-"""Labels whose boundaries grow side by side; also the step of the progress bar."""
+"""Labels whose boundaries grow together; also the step of the progress bar."""
 
 
 @dataclass(frozen=True)
-class BaselineConfig:
+class BaselineConfig(Settings):
     """Settings of the classical baselines."""
 
-    alpha: float = 0.05
-    "Largest p-value of a dependence; divided by the number of event types if `correct` is on."
+    alpha: float = setting(0.05, gt=0, lt=1)
+    "Largest p-value of a dependence; with `correct`, divided by the number of event types."
     correct: bool = True
-    "Bonferroni correction for testing every event type at every step."
+    "Apply a Bonferroni correction for testing every event type at every step."
     dof: Literal["observed", "full"] = "observed"
-    "Degrees of freedom: one per stratum that can tell, or 2 to the size of the condition set."
-    min_rows_per_dof: float = 5.0
-    "Sequences needed for each degree of freedom; with fewer no test is made."
-    top_k: int = 5
-    "Event types kept for a label by `mutual-information` and `lift`."
-    workers: int = 0
-    "Threads; 0 takes one per core. The result does not depend on it."
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise ConfigError(f"alpha={self.alpha} must lie between 0 and 1")
-        if self.dof not in ("observed", "full"):
-            raise ConfigError(f"dof={self.dof!r} is unknown; use 'observed' or 'full'")
-        if self.min_rows_per_dof < 0:
-            raise ConfigError(f"min_rows_per_dof={self.min_rows_per_dof} must be 0 or more")
-        if self.top_k < 1:
-            raise ConfigError(f"top_k={self.top_k} must be at least 1")
-        if self.workers < 0:
-            raise ConfigError(f"workers={self.workers} must be 0 (one per core) or more")
+    "Degrees of freedom: observed, one per informative stratum; full, 2 to the size of the condition set."
+    min_rows_per_dof: float = setting(5.0, ge=0)
+    "Sequences needed per degree of freedom; with fewer, nothing is tested."
+    top_k: int = setting(5, ge=1)
+    "Event types that `mutual-information` and `lift` keep for each label."
+    workers: int = setting(0, ge=0)
+    "Number of threads; 0 uses one per core. The result does not depend on it."
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What a method needs: the test on the data, the labels as targets, and the corrected alpha."""
+    """The input of a method: the test on the data, the labels as targets, and the corrected alpha."""
 
     data: EventDataset
     test: IndependenceTest
@@ -73,7 +59,7 @@ class _Task:
 
 
 Solve = Callable[[Sequence[int]], list[list[int]]]
-"""Boundaries of the labels with these numbers."""
+"""Returns the boundaries of the labels with these numbers."""
 
 
 def _one_by_one(solve: Callable[[int], list[int]]) -> Solve:
@@ -132,9 +118,9 @@ def find_boundaries(
     data: EventDataset,
     method: str = "iamb",
     config: BaselineConfig | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> LabelGraph:
-    """The boundary of every label by a classical method on event presence.
+    """Find the boundary of every label by a classical method on event presence.
 
     >>> from eventcargo.events import EventSequence
     >>> sequences = [EventSequence(f"{i:03}", ("P01", "U02") if i % 2 else ("U02",), (0.0,) * (1 + i % 2),
@@ -154,18 +140,18 @@ def find_boundaries(
         for at in range(0, len(task.targets), BLOCK_LABELS)
     ]
     edges: list[dict[str, object]] = []
-    for block, found in zip(blocks, _in_order(solve, blocks, config.workers), strict=True):
-        for label, boundary in zip(block, found, strict=True):
+    for block, boundaries in zip(blocks, _in_order(solve, blocks, config.workers), strict=True):
+        for label, boundary in zip(block, boundaries, strict=True):
             edges += _edges(task, label, boundary)
         if progress is not None:
-            progress(block.stop, len(task.targets))
+            progress("baseline", block.stop, len(task.targets), f"labels by {method}")
     return LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), support)
 
 
 def check_method(method: str) -> None:
-    """Refuse an unknown method, before any work."""
+    """Refuse an unknown method before any work is done."""
     if method not in METHODS:
-        raise ConfigError(f"method={method!r} is unknown; use one of {', '.join(METHODS)}")
+        raise ConfigError(f"method={method!r}: use {', '.join(METHODS)}")
 
 
 def _task(data: EventDataset, config: BaselineConfig) -> _Task:
@@ -173,7 +159,7 @@ def _task(data: EventDataset, config: BaselineConfig) -> _Task:
     by_label = data.label_matrix().tocsc()
     by_label.sort_indices()
     rows = np.split(by_label.indices.astype(np.int32), by_label.indptr[1:-1])
-    targets = [Target(part) for part in rows[: len(data.label_names)]]
+    targets = [Target(positives) for positives in rows[: len(data.label_names)]]
     alpha = config.alpha / len(data.event_names) if config.correct else config.alpha
     return _Task(data, test, targets, alpha, config)
 
@@ -191,13 +177,13 @@ def _in_order(solve: Solve, blocks: Sequence[range], workers: int) -> Iterator[l
 
 def _edges(task: _Task, label: int, boundary: Sequence[int]) -> Iterator[dict[str, object]]:
     for member in boundary:
-        found = edge_statistics(task.test, task.targets[label], boundary, member)
+        statistics = edge_statistics(task.test, task.targets[label], boundary, member)
         yield {
             "label": task.data.label_names[label],
             "event": task.data.event_names[member],
-            "sign": found.sign,
+            "sign": statistics.sign,
             "support": len(task.targets[label].rows),
-            "strength": found.strength,
-            "effect": found.effect,
-            "p_value": found.p_value,
+            "strength": statistics.strength,
+            "effect": statistics.effect,
+            "p_value": statistics.p_value,
         }

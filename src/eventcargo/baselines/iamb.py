@@ -1,8 +1,8 @@
-"""IAMB (Tsamardinos, Aliferis and Statnikov 2003): forward_select the boundary greedily, then shrink it.
+"""IAMB (Tsamardinos, Aliferis and Statnikov 2003): grow the boundary greedily, then shrink it.
 
 Grow: add the event type most dependent on the target given the current set, until none has p <= alpha.
-Shrink: drop, in order of entry, what is independent given the rest. Targets grow side by side, a
-step of all of them from one sparse product.
+Shrink: drop, in order of entry, every event type that is independent given the rest. Targets grow together:
+one sparse product makes a step of all of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ def iamb(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
 
 
 def iamb_of_many(test: IndependenceTest, targets: Sequence[Target], alpha: float) -> list[list[int]]:
-    """The Markov boundaries of several targets, grown side by side."""
+    """The Markov boundaries of several targets, grown together."""
     boundaries: list[list[int]] = [[] for _ in targets]
     growing = list(range(len(targets)))
     while growing:
@@ -24,7 +24,7 @@ def iamb_of_many(test: IndependenceTest, targets: Sequence[Target], alpha: float
         for at, column in grown:
             boundaries[at].append(column)
         growing = [at for at, _ in grown]
-    return [_shrink(test, target, found, alpha) for target, found in zip(targets, boundaries, strict=True)]
+    return [_shrink(test, target, grown, alpha) for target, grown in zip(targets, boundaries, strict=True)]
 
 
 def _grow_once(
@@ -41,10 +41,10 @@ def _grow_once(
             yield at, column
 
 
-def _shrink(test: IndependenceTest, target: Target, found: Sequence[int], alpha: float) -> list[int]:
-    kept = list(found)
-    for column in found:
-        rest = [other for other in kept if other != column]
+def _shrink(test: IndependenceTest, target: Target, grown: Sequence[int], alpha: float) -> list[int]:
+    members = list(grown)
+    for column in grown:
+        rest = [other for other in members if other != column]
         if test.p_value(target, column, rest) > alpha:
-            kept = rest
-    return kept
+            members = rest
+    return members

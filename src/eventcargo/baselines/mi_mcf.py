@@ -1,10 +1,10 @@
-"""MI-MCF: multi-label causal features by symmetric uncertainty, from its definition, one answer per label.
+"""MI-MCF: multi-label causal features by symmetric uncertainty, written from its definition.
 
 SU(a, b) = 2 I(a; b) / (H(a) + H(b)). For each label: (1) relevant variables, events and other labels, have
-SU above `min_uncertainty`; (2) going from strong to weak, each kept variable removes the weaker ones that it
+SU above `min_uncertainty`; (2) from strong to weak, each kept variable removes the weaker variables that it
 explains better than the label does; (3) events removed by another label, not by an event, may have been
 masked: the strongest share `recover` of them is tried again against events alone; (4) the weakest share
-`recheck` must hold from the other end too. Labels are sinks, so there are no spouses to look for.
+`recheck` must also hold in the other direction. Labels are sinks, so there are no spouses to find.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class _Uncertainty:
 
 
 class MiMcf:
-    """The algorithm over all labels at once; labels are numbered as in `targets`."""
+    """The algorithm for all labels; labels are numbered as in `targets`."""
 
     def __init__(
         self,
@@ -49,19 +49,19 @@ class MiMcf:
         )
 
     def __call__(self, label: int) -> list[int]:
-        """The event types of one label, the strongest first."""
+        """The event types of one label, strongest first."""
         su = self._uncertainty.with_events[label]
         relevant = np.flatnonzero(su > self._min)
         ordered = relevant[np.argsort(-su[relevant], kind="stable")]
-        kept, masked = self._filter(label, ordered)
-        kept += self._recovered(su, kept, masked)
-        return self._confirmed(label, sorted(kept, key=lambda column: (-su[column], column)))
+        members, masked = self._filter(label, ordered)
+        members += self._recovered(su, members, masked)
+        return self._confirmed(label, sorted(members, key=lambda column: (-su[column], column)))
 
     def _filter(self, label: int, ordered: NDArray[np.int64]) -> tuple[list[int], list[int]]:
-        """Step 2: events kept, and events that only another label removed."""
+        """Step 2: the events kept, and the events removed only by another label."""
         su = self._uncertainty.with_events[label]
         by_label = self._explained_by_labels(label, ordered)
-        kept: list[int] = []
+        members: list[int] = []
         masked: list[int] = []
         explained: set[int] = set()
         for at, column in enumerate(ordered.tolist()):
@@ -70,33 +70,33 @@ class MiMcf:
             if column in by_label:
                 masked.append(column)
                 continue
-            kept.append(column)
+            members.append(column)
             weaker = ordered[at + 1 :]
             explained |= set(weaker[self._between_events(column, weaker) > su[weaker]].tolist())
-        return kept, masked
+        return members, masked
 
     def _explained_by_labels(self, label: int, ordered: NDArray[np.int64]) -> set[int]:
-        """Events that a label more correlated with this label than they are explains better."""
+        """Events explained better by another label that correlates more with this label than they do."""
         su = self._uncertainty.with_events[label, ordered]
         stronger = self._uncertainty.with_labels[label][:, None] > su[None, :]
         better = self._uncertainty.with_events[:, ordered] > su[None, :]
         return set(ordered[(stronger & better).any(axis=0)].tolist())
 
-    def _recovered(self, su: NDArray[np.float64], kept: list[int], masked: list[int]) -> list[int]:
-        """Step 3: the strongest masked events that no kept event explains better."""
+    def _recovered(self, su: NDArray[np.float64], members: list[int], masked: list[int]) -> list[int]:
+        """Step 3: the strongest masked events that no member explains better."""
         tried = np.array(masked[: ceil(self._recover * len(masked))], np.int64)
         alive = np.ones(len(tried), bool)
-        for column in kept:
+        for column in members:
             alive &= self._between_events(column, tried) <= su[tried]
         return [int(column) for column in tried[alive]]
 
-    def _confirmed(self, label: int, kept: list[int]) -> list[int]:
-        """Step 4: the weakest events leave if, seen from them, another event explains the label better."""
+    def _confirmed(self, label: int, members: list[int]) -> list[int]:
+        """Step 4: drop the weakest events if, from their side, another event explains the label better."""
         su = self._uncertainty.with_events[label]
         everyone = np.arange(len(su))
-        n_weak = ceil(self._recheck * len(kept)) if kept else 0
-        confirmed = kept[: len(kept) - n_weak]
-        for column in kept[len(kept) - n_weak :]:
+        n_weak = ceil(self._recheck * len(members)) if members else 0
+        confirmed = members[: len(members) - n_weak]
+        for column in members[len(members) - n_weak :]:
             rivals = self._between_events(column, everyone)
             if not np.any((rivals > su[column]) & (su > su[column])):
                 confirmed.append(column)

@@ -1,7 +1,7 @@
 """Parents and children of a target by small separating sets: MMPC and HITON-PC.
 
-Both keep an event type only if no set of up to `max_condition` members separates it from the target. For
-a label, which is a sink, parents and children are its parents: its Markov boundary.
+Both keep an event type only if no set of up to `MAX_CONDITION` members separates it from the target. A label
+is a sink, so its parents and children are its parents: its Markov boundary.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from eventcargo.statistics.g2 import IndependenceTest, Target
 
 MAX_CONDITION = 3
-"""Size of the largest separating set looked for, as in the reference implementations."""
+"""Size of the largest separating set, as in the reference implementations."""
 
 
 Answer = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
 
 class Separation:
-    """Is a candidate separated from the target by members? Answers are kept: sets recur for many candidates.
+    """Tells whether members separate a candidate from the target; caches answers, because sets recur.
 
-    Candidates are the event types that depend on the target by themselves; all others are separated by the
-    empty set.
+    Candidates are the event types that depend on the target unconditionally; the empty set separates all
+    others.
     """
 
     def __init__(self, test: IndependenceTest, target: Target, alpha: float) -> None:
@@ -38,23 +38,23 @@ class Separation:
         self._answers: dict[tuple[int, ...], Answer] = {}
 
     def given(self, condition: Iterable[int]) -> Answer:
-        """All candidates given a condition set: G2, and whether they still depend on the target."""
+        """G2 of all candidates given a condition set, and whether they still depend on the target."""
         key = tuple(sorted(condition))
         if key not in self._answers:
             positions = [self._position[column] for column in key]
-            found = self._test(self._target, positions)
-            self._answers[key] = found.g2, found.holds(self._alpha)
+            tests = self._test(self._target, positions)
+            self._answers[key] = tests.g2, tests.holds(self._alpha)
         return self._answers[key]
 
     def separated(self, column: int, members: Sequence[int], new: int | None = None) -> bool:
-        """Does some subset of the members (with `new` in it, if given) make the candidate independent?"""
+        """Whether some subset of the members (containing `new`, if given) makes the candidate independent."""
         at = self._position[column]
         others = [member for member in members if member != column]
         return not all(self.given(subset)[1][at] for subset in _subsets(others, new))
 
 
 def _subsets(members: Sequence[int], new: int | None = None) -> Iterator[tuple[int, ...]]:
-    """Subsets of up to `MAX_CONDITION` members, small ones first; all hold `new`, if given."""
+    """Subsets of up to `MAX_CONDITION` members, smallest first; all contain `new`, if given."""
     fixed = () if new is None else (new,)
     others = [member for member in members if member != new]
     for size in range(0 if fixed else 1, MAX_CONDITION + 1 - len(fixed)):
@@ -65,8 +65,8 @@ def _subsets(members: Sequence[int], new: int | None = None) -> Iterator[tuple[i
 def mmpc(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
     """Parents and children by max-min association (Tsamardinos, Brown and Aliferis 2006).
 
-    Forward: the weakest link of every candidate over all subsets of the members is known; the candidate whose
-    weakest link is strongest enters. Backward: members separated by others leave.
+    Forward: for every candidate, take the weakest link over all subsets of the members; add the candidate
+    whose weakest link is strongest. Backward: drop members that others separate.
     """
     separation = Separation(test, target, alpha)
     weakest = separation.g2.copy()
@@ -91,7 +91,7 @@ def mmpc(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
 def hiton_pc(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
     """Parents and children, interleaved (Aliferis, Tsamardinos and Statnikov 2003).
 
-    Candidates enter in order of their dependence; whenever one stays, the members before it are tested again.
+    Candidates enter in order of dependence; after each addition, the earlier members are tested again.
     """
     separation = Separation(test, target, alpha)
     members: list[int] = []
@@ -121,7 +121,7 @@ def mb_by_mb(test: IndependenceTest, target: Target, alpha: float) -> list[int]:
 
 
 def _spouses(test: IndependenceTest, target: Target, members: list[int], alpha: float) -> list[int]:
-    """Event types that become dependent on the target once a common child is known."""
+    """Event types that become dependent on the target given a common child."""
     spouses: list[int] = []
     for child in members:
         for other in mmpc(test, test.event(child), alpha):
@@ -141,7 +141,7 @@ def _separable(
 
 
 class PcdByPcd:
-    """The algorithm with a memory of the event types' own parents and children."""
+    """PCD-by-PCD, with a cache of the event types' own parents and children."""
 
     def __init__(self, test: IndependenceTest, alpha: float) -> None:
         self._test, self._alpha = test, alpha
@@ -153,7 +153,7 @@ class PcdByPcd:
         return [column for column in members if self._claims(column, target)]
 
     def _claims(self, column: int, target: Target) -> bool:
-        """Is the target left unseparated by every small set of the event type's own neighbours?"""
+        """Whether no small set of the event type's own neighbours separates it from the target."""
         others = [other for other in self._neighbours(column) if other not in target.itself]
         test, local_target = self._test.local(target, np.array([column, *others]))
         numbers = range(1, len(others) + 1)

@@ -1,7 +1,7 @@
 """Simple screens: mutual information, lift, and L1-regularised logistic regression on event presence.
 
-Honest floors and, where presence decides, strong rivals. None of them conditions on the other members of
-the boundary one by one as the constraint-based algorithms do.
+They are baselines to beat and, where presence decides, strong competitors. Unlike the constraint-based
+algorithms, they do not condition on the other members of the boundary one by one.
 """
 
 import warnings
@@ -14,13 +14,13 @@ from sklearn.linear_model import LogisticRegression
 from eventcargo.statistics.g2 import IndependenceTest, Target
 
 MIN_TOGETHER = 5
-"""Sequences that must hold both the event type and the label before lift is looked at."""
+"""Lift counts only if at least this many sequences have both the event type and the label."""
 
 MAX_FEATURES = 1000
-"""Event types given to the logistic regression: the most dependent ones."""
+"""Number of event types in the logistic regression: the most dependent."""
 
 WEIGHT_SHARE = 0.3
-"""An event type is kept if its weight reaches this share of the label's largest."""
+"""Smallest weight of an event type that is kept, as a share of the label's largest weight."""
 
 
 def mutual_information(test: IndependenceTest, target: Target, alpha: float, top_k: int) -> list[int]:
@@ -45,7 +45,7 @@ def lift(test: IndependenceTest, target: Target, alpha: float, top_k: int) -> li
 def l1_logistic(
     test: IndependenceTest, presence: sp.csc_array, target: Target, alpha: float, penalty: float = 1.0
 ) -> list[int]:
-    """Event types with a large weight in an L1-regularised logistic regression, the largest first."""
+    """Event types with a large weight in an L1-regularised logistic regression, largest first."""
     tests = test(target)
     order = np.argsort(-tests.g2, kind="stable")[:MAX_FEATURES]
     columns = np.sort(order[tests.holds(alpha)[order]])
@@ -57,7 +57,7 @@ def l1_logistic(
         l1_ratio=1.0, C=1.0 / penalty, solver="liblinear", max_iter=200, random_state=0
     )
     with warnings.catch_warnings():
-        # a weight that has not settled to the last digit is large or small all the same
+        # a weight that has not fully converged is large or small all the same
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(presence[:, columns], answer)
     weights = model.coef_[0]

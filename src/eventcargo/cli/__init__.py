@@ -1,12 +1,13 @@
-"""The command line: one command per arrow of the data's way, one module per command.
+"""The command line: one module per command.
 
-Modules are imported only when their command runs, so that `eventcargo --help` is immediate. Results go to
-standard output, everything else (progress, warnings, errors) to standard error. Exit codes: 0 good, 1 data or
-configuration error told in one paragraph, 2 usage.
+A module is imported only when its command runs, so that `eventcargo --help` is immediate. Results go to
+standard output, everything else (progress, warnings, errors) to standard error. Exit codes: 0 success, 1 data
+or configuration error with a message of one paragraph, 2 usage error.
 """
 
 import sys
 import warnings
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -17,26 +18,26 @@ from eventcargo import __version__
 from eventcargo.errors import EventCargoError, EventCargoWarning
 
 COMMANDS = {
-    "discover": "Find the causes of every label: train, extract, fuse and report in one go.",
-    "explain": "Say which events moved the labels of one sequence.",
-    "simulate": "Make events with known causes: choose a regime.",
-    "validate": "Read tables of events and labels, summarise them and say what is wrong.",
+    "discover": "Find the causes of every label: train, extract, fuse and report in one command.",
+    "explain": "Show which events raised or lowered the labels of one sequence.",
+    "simulate": "Simulate events with known causes; choose a regime.",
+    "validate": "Read tables of events and labels, summarise them and list problems.",
     "train": "Train the models of the next event and of the labels.",
-    "extract": "Find the events that moved each label in every sequence (phase 1).",
+    "extract": "Find the causes of each label in every sequence (phase 1).",
     "fuse": "Join the edges of all sequences into one graph (phase 2).",
-    "verify": "Test the edges of a graph on the data: drop those refuted, add those missing.",
+    "verify": "Test the edges of a graph on the data: drop refuted edges, add missing ones.",
     "rules": "Write the boundary of every label as a short rule.",
-    "judge": "Say for every label whether to believe its boundary, and why not.",
-    "report": "Write one page with everything a run found.",
-    "baseline": "Find the boundary of every label by a classical method.",
-    "evaluate": "Score a graph against the known truth.",
-    "demo": "Simulate a small fleet, find its causes, compare them with the true ones.",
+    "judge": "Judge for every label whether to trust its boundary, and why not.",
+    "report": "Write the results of a run as one HTML page.",
+    "baseline": "Find the boundary of every label with a classical method.",
+    "evaluate": "Score graphs against the true boundaries.",
+    "demo": "Simulate a small fleet, find its causes and compare them with the truth.",
 }
-"""Name and short help of every command; `eventcargo.cli.NAME` holds its `app`."""
+"""Name and short help of every command; the module `eventcargo.cli.NAME` has its `app`."""
 
 
 class LazyCommands(TyperGroup):
-    """A group that knows its commands by name and imports one when it is run."""
+    """A group that lists its commands by name and imports a command only to run it."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (the parent has it)
         return list(COMMANDS)
@@ -56,8 +57,8 @@ class LazyCommands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:  # caught here because typer would exit without a word
-            typer.echo("interrupted; nothing half-written is left behind", err=True)
+        except KeyboardInterrupt:  # caught here because typer would exit silently
+            typer.echo("interrupted; no partial output was written", err=True)
             sys.exit(130)
 
 
@@ -82,12 +83,12 @@ def eventcargo(
         False, "--version", help="Print the version and exit.", callback=_print_version, is_eager=True
     ),
 ) -> None:
-    """Which events cause which outcome: tables of events and labels in, boundaries of labels out."""
+    """Find which events cause which outcome: from tables of events and labels to boundaries of labels."""
 
 
 def main() -> None:
-    """Run the command line; the installed program `eventcargo`."""
-    warnings.showwarning = _show_warning
+    """Run the command line: the installed program `eventcargo`."""
+    warnings.showwarning = partial(_show_warning, printed=set())
     warnings.simplefilter("always", EventCargoWarning)
     try:
         app()
@@ -102,6 +103,8 @@ def _fail(reason: str) -> None:
     sys.exit(1)
 
 
-def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-    if issubclass(category, EventCargoWarning):
+def _show_warning(message: Any, category: type[Warning], *_: Any, printed: set[str], **__: Any) -> None:
+    """Print a warning once per command, although several of its stages may raise it."""
+    if issubclass(category, EventCargoWarning) and str(message) not in printed:
+        printed.add(str(message))
         typer.echo(f"warning: {message}", err=True)

@@ -1,4 +1,4 @@
-"""`eventcargo baseline METHOD EVENTS --labels LABELS --out GRAPH`: a classical method on all labels."""
+"""`eventcargo baseline METHOD EVENTS --labels LABELS --out GRAPH`: run a classical method on all labels."""
 
 import time as clock
 from pathlib import Path
@@ -9,10 +9,11 @@ import typer
 from eventcargo.baselines import METHODS, BaselineConfig, check_method, find_boundaries
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, read
 from eventcargo.cli.options import with_options
-from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, progress_bar
-from eventcargo.errors import DataError
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.errors import DataError, counted
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import check_graph_path, write_graph
+from eventcargo.progress import progress_bars
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -34,21 +35,22 @@ def baseline(
     as_json: AS_JSON = False,
     config: BaselineConfig = BaselineConfig(),  # noqa: B008 (frozen)
 ) -> None:
-    """Find the boundary of every label by a classical method on event presence."""
+    """Find the boundary of every label with a classical method on event presence."""
     check_method(method)
     check_graph_path(out)
     data = read(events, labels, sequence_id, time, event, label)
     if not data.label_names:
-        raise DataError(f"{events}: no labels; a boundary is that of a label, so give --labels")
+        raise DataError(f"{events} has no labels; name their table with --labels")
     started = clock.perf_counter()
-    with progress_bar(f"{method}, labels") as update:
+    with progress_bars() as update:
         graph = find_boundaries(data, method, config, progress=update)
     write_graph(graph, out)
     if as_json:
         print_json({"method": method, "graph": str(out), "edges": len(graph), "boundaries": graph.boundaries})
     else:
         _print_boundaries(method, graph)
-        print_lines([f"{len(graph):,} edges in {clock.perf_counter() - started:,.1f} s, written to {out}"])
+        seconds = clock.perf_counter() - started
+        print_lines([f"{counted(len(graph), 'edge')} in {seconds:,.1f} s, written to {out}"])
 
 
 def _print_boundaries(method: str, graph: LabelGraph) -> None:

@@ -1,9 +1,10 @@
-"""The boundaries of a graph as a table for people."""
+"""Print the boundaries of a graph as a table."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from eventcargo.cli.output import print_table
+from eventcargo.errors import counted
 from eventcargo.graphs import LabelGraph
 
 MAX_LABELS, MAX_EVENTS = 20, 8
@@ -13,16 +14,16 @@ MARKS = {1: "+", -1: "-"}
 def print_boundaries(
     graph: LabelGraph, verdicts: Mapping[str, Any] | None = None, rules: Mapping[str, Any] | None = None
 ) -> None:
-    """The best supported labels with their causes (+ promotes, - inhibits), their rule and the verdict."""
+    """Print the labels with the largest support: causes (+ promotes, - inhibits), rule and verdict."""
     labels = sorted(graph.labels, key=lambda label: (-(graph.support[label] or 0), label))[:MAX_LABELS]
     columns = ["label", "sequences", "causes, strongest first"]
     rows: list[list[Any]] = [[label, graph.support[label], causes(graph, label)] for label in labels]
-    for name, part, word in (("rule", rules, "text"), ("verdict", verdicts, "level")):
-        if part is not None:
+    for name, results, attribute in (("rule", rules, "text"), ("verdict", verdicts, "level")):
+        if results is not None:
             columns.append(name)
             for label, row in zip(labels, rows, strict=True):
-                row.append(getattr(part.get(label), word, None))
-    print_table(f"Causes of {len(labels):,} of {len(graph.labels):,} labels", columns, rows)
+                row.append(getattr(results.get(label), attribute, None))
+    print_table(f"Causes of {len(labels):,} of {counted(len(graph.labels), 'label')}", columns, rows)
 
 
 def causes(graph: LabelGraph, label: str) -> str:

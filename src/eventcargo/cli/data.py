@@ -1,4 +1,4 @@
-"""The data of a command: which tables to read, with the same options everywhere."""
+"""The options that name the data of a command, the same for all commands."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,20 +12,22 @@ from eventcargo.io import read_events, read_meds
 EVENTS = Annotated[
     str,
     typer.Argument(
-        help="Events: Parquet, CSV or JSONL (also .gz, a folder, a glob), a saved data set, a MEDS folder."
+        help="Events: Parquet, CSV or JSONL (also .gz, a folder or a glob), a saved data set, a MEDS folder."
     ),
 ]
 LABELS = Annotated[
     str | None,
     typer.Option("--labels", help="Table of labels: long (sequence_id, label) or wide (0/1 columns)."),
 ]
-SEQUENCE_ID = Annotated[str, typer.Option(help="Column with the sequence's id.")]
-TIME = Annotated[str, typer.Option(help="Column with the time; without it the order of rows counts.")]
+SEQUENCE_ID = Annotated[str, typer.Option(help="Column with the sequence id.")]
+TIME = Annotated[
+    str, typer.Option(help="Column with the time; without this column, the order of rows counts.")
+]
 EVENT = Annotated[str, typer.Option(help="Column with the event type.")]
-LABEL = Annotated[str, typer.Option(help="Column with the label, in long tables of labels.")]
+LABEL = Annotated[str, typer.Option(help="Column with the label, in a long table of labels.")]
 VALUES = Annotated[
     list[str] | None,
-    typer.Option("--values", help="Numeric column of the events, such as mileage; repeat for further ones."),
+    typer.Option("--values", help="Numeric column of the events, such as mileage; repeat for more columns."),
 ]
 
 
@@ -38,7 +40,7 @@ def read(
     label: str,
     values: Sequence[str] | None = None,
 ) -> EventDataset:
-    """The data set behind the options; a folder with `metadata/` and `data/` is read as MEDS."""
+    """Read the data set that the options name; a folder with `metadata/` and `data/` is read as MEDS."""
     root = Path(events)
     if (root / "metadata").is_dir() and (root / "data").is_dir():
         return read_meds(root, labels, values=values or ())

@@ -1,4 +1,4 @@
-"""`eventcargo demo`: a small simulated fleet, its causes found and compared with the true ones."""
+"""`eventcargo demo`: simulate a small fleet, find its causes and compare them with the truth."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ from eventcargo.cli.output import print_lines, print_table
 from eventcargo.cli.simulate import write_simulated
 from eventcargo.cli.source import DataSource
 from eventcargo.discovery import DiscoverConfig, RunResults
+from eventcargo.errors import counted
 from eventcargo.events import EventDataset
 from eventcargo.files import atomic_folder, check_new_folder
 from eventcargo.graphs import LabelGraph
@@ -24,36 +25,35 @@ SEQUENCES, EVENT_TYPES, LABELS, SEED = 5000, 600, 12, 1
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="New folder for data and run.")] = Path("demo-data"),
-    max_time: Annotated[str, typer.Option(help="Bound of the run: 90s, 3m.")] = "3m",
-    sequences: Annotated[int, typer.Option(help="Vehicles to simulate.")] = SEQUENCES,
+    out: Annotated[Path, typer.Option(help="New folder for the data and the run.")] = Path("demo-data"),
+    max_time: Annotated[str, typer.Option(help="Time limit of the run, such as 90s or 3m.")] = "3m",
+    sequences: Annotated[int, typer.Option(help="Number of vehicles to simulate.")] = SEQUENCES,
 ) -> None:
-    """Simulate a small fleet, find its causes, compare them with the true ones."""
+    """Simulate a small fleet, find its causes and compare them with the truth."""
     check_new_folder(out)
     config = DiscoverConfig(max_time=max_time)
-    print_lines(
-        [f"Simulating {sequences:,} vehicles with {EVENT_TYPES:,} codes and {LABELS} error patterns."]
-    )
+    vehicles = counted(sequences, "vehicle")
+    print_lines([f"Simulating {vehicles} with {EVENT_TYPES:,} codes and {LABELS} error patterns."])
     simulated = simulate("fleet", sequences=sequences, event_types=EVENT_TYPES, labels=LABELS, seed=SEED)
     with atomic_folder(out) as target:
         write_simulated(simulated, target)
     source = DataSource(str(out / "events.parquet"), str(out / "labels.parquet"))
     data, truth = source.read(), read_graph(out / "truth.parquet")
-    found = run_stages(data, out / "run", config, source)
-    scores = write_scores(found.graph, truth, data, out / "run")
-    print_found(found, data, out / "run", scores)
-    _compare(found, truth, data)
+    results = run_stages(data, out / "run", config, source)
+    scores = write_scores(results.graph, truth, data, out / "run")
+    print_found(results, data, out / "run", scores)
+    _compare(results, truth, data)
 
 
-def _compare(found: RunResults, truth: LabelGraph, data: EventDataset) -> None:
-    """Found against true causes, label by label, and one vehicle to explain."""
+def _compare(results: RunResults, truth: LabelGraph, data: EventDataset) -> None:
+    """Print found against true causes for each label, and a command that explains one vehicle."""
     rows = []
-    for label in found.graph.labels:
-        true, mine = set(truth.boundary(label)), set(found.graph.boundary(label))
+    for label in results.graph.labels:
+        true, found = set(truth.boundary(label)), set(results.graph.boundary(label))
         rows.append(
-            [label, causes(truth, label), ", ".join(sorted(true - mine)), ", ".join(sorted(mine - true))]
+            [label, causes(truth, label), ", ".join(sorted(true - found)), ", ".join(sorted(found - true))]
         )
     print_table("Found against true causes", ["label", "true causes", "missed", "wrongly found"], rows)
     carrying = next((sequence.id for sequence in data if sequence.labels), None)
-    run = found.edges.parent
-    print_lines([f"Ask for one vehicle: eventcargo explain {run} --sequence {carrying}"] if carrying else [])
+    run = results.edges.parent
+    print_lines([f"Explain one vehicle: eventcargo explain {run} --sequence {carrying}"] if carrying else [])

@@ -1,4 +1,4 @@
-"""`eventcargo discover EVENTS --labels LABELS --out RUN`: from tables to a report, in one go."""
+"""`eventcargo discover EVENTS --labels LABELS --out RUN`: from tables to a report in one command."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import DataSource, remember
 from eventcargo.discovery import DiscoverConfig, Discovery, RunResults
 from eventcargo.discovery.estimate import estimate
-from eventcargo.discovery.progress import stage_bars
+from eventcargo.errors import counted
 from eventcargo.evaluation import Scores, count_support, evaluate
 from eventcargo.events import EventDataset
 from eventcargo.files import atomic_file
@@ -21,6 +21,7 @@ from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.training.interrupt import Interrupted
+from eventcargo.progress import progress_bars
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -31,17 +32,17 @@ AVERAGES = ("micro", "macro", "weighted")
 @with_options(DiscoverConfig)
 def discover(
     events: EVENTS,
-    out: Annotated[Path, typer.Option(help="Folder of the run: everything that is found goes there.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; all results go there.")],
     labels: LABELS = None,
     knowledge: Annotated[
-        Path | None, typer.Option(help="What is known before: required and forbidden causes, JSON or YAML.")
+        Path | None, typer.Option(help="Prior knowledge: required and forbidden causes, JSON or YAML.")
     ] = None,
     truth: Annotated[
-        Path | None, typer.Option(help="The known boundaries, to score what is found: a graph.")
+        Path | None, typer.Option(help="Graph of the true boundaries, to score the results.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in `--out`.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done, how long and in how much memory.")
+        bool, typer.Option("--dry-run", help="Only print the plan: stages, time and memory.")
     ] = False,
     sequence_id: SEQUENCE_ID = "sequence_id",
     time: TIME = "time",
@@ -53,18 +54,18 @@ def discover(
 ) -> None:
     """Find the causes of every label: train, extract, fuse and report."""
     source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
-    known = None if truth is None else read_graph(truth)
-    given = None if knowledge is None else Knowledge.read(knowledge)
+    true_graph = None if truth is None else read_graph(truth)
+    known = None if knowledge is None else Knowledge.read(knowledge)
     data = source.read()
     if dry_run:
         _print_estimate(data, config, as_json)
         return
-    found = run_stages(data, out, config, source, given, resume)
-    scores = None if known is None else write_scores(found.graph, known, data, out)
+    results = run_stages(data, out, config, source, known, resume)
+    scores = None if true_graph is None else write_scores(results.graph, true_graph, data, out)
     if as_json:
-        print_json(_content(found, out, scores))
+        print_json(_content(results, out, scores))
     else:
-        print_found(found, data, out, scores)
+        print_found(results, data, out, scores)
 
 
 def run_stages(
@@ -75,22 +76,22 @@ def run_stages(
     knowledge: Knowledge | None = None,
     resume: bool = False,
 ) -> RunResults:
-    """All stages, with bars; interrupted, it says how to go on."""
+    """Run all stages with progress bars; if interrupted, say how to resume."""
     try:
-        with stage_bars() as tell:
-            discovery = Discovery(data, out, config, knowledge=knowledge, resume=resume, tell=tell)
+        with progress_bars() as progress:
+            discovery = Discovery(data, out, config, knowledge=knowledge, resume=resume, progress=progress)
             remember(out, source)
             return discovery.run()
     except Interrupted as stop:
-        typer.echo(f"{stop}, with --resume", err=True)
+        typer.echo(f"{stop} (--resume)", err=True)
         raise typer.Exit(128 + stop.number) from None
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; what is done is kept in {out}, go on with --resume", err=True)
+        typer.echo(f"interrupted; finished work is kept in {out}: continue with --resume", err=True)
         raise typer.Exit(130) from None
 
 
 def write_scores(graph: LabelGraph, truth: LabelGraph, data: EventDataset, out: Path) -> Scores:
-    """Scores against the truth, also in RUN/scores.json."""
+    """Score a graph against the truth and write RUN/scores.json."""
     scores = evaluate(graph, count_support(truth, data))
     with atomic_file(out / "scores.json") as target:
         target.write_text(json.dumps(scores.to_dict(), indent=1, ensure_ascii=False), "utf-8")
@@ -98,18 +99,19 @@ def write_scores(graph: LabelGraph, truth: LabelGraph, data: EventDataset, out: 
 
 
 def print_found(found: RunResults, data: EventDataset, out: Path, scores: Scores | None) -> None:
-    """Verdicts first, then the boundaries of the best supported labels, and where everything is."""
+    """Print the verdicts, the boundaries of the labels with the largest support, and the result files."""
     levels = [verdict.level for verdict in found.verdicts.values()]
     counts = ", ".join(f"{level} {levels.count(level):,}" for level in ("trust", "caution", "doubt"))
-    print_lines([f"Verdicts on {len(levels):,} labels: {counts}."])
+    print_lines([f"Verdicts on {counted(len(levels), 'label')}: {counts}."])
     print_boundaries(found.graph, found.verdicts, found.rules)
     if scores is not None:
         rows = [[name, *_figures(scores, name)] for name in AVERAGES]
-        print_table("Against the truth", ["average", "precision", "recall", "F1"], rows)
+        print_table("Scores against the truth", ["average", "precision", "recall", "F1"], rows)
     print_lines(
         [
-            f"{len(found.graph):,} edges, {len(found.graph.labels):,} labels, {len(data):,} sequences.",
-            f"Open {out / 'report.html'} in a browser; everything else is in {out}.",
+            f"{counted(len(found.graph), 'edge')}, {counted(len(found.graph.labels), 'label')}, "
+            f"{counted(len(data), 'sequence')}.",
+            f"Open {out / 'report.html'} in a browser; all other results are in {out}.",
         ]
     )
 
@@ -119,15 +121,15 @@ def _figures(scores: Scores, name: str) -> list[float | None]:
     return [None] * 3 if average is None else [average.precision, average.recall, average.f1]
 
 
-def _content(found: RunResults, out: Path, scores: Scores | None) -> dict[str, Any]:
+def _content(results: RunResults, out: Path, scores: Scores | None) -> dict[str, Any]:
     return {
         "run": str(out),
-        "edges": len(found.graph),
-        "boundaries": found.graph.boundaries,
-        "rules": {label: None if rule is None else rule.text for label, rule in found.rules.items()},
+        "edges": len(results.graph),
+        "boundaries": results.graph.boundaries,
+        "rules": {label: None if rule is None else rule.text for label, rule in results.rules.items()},
         "verdicts": {
             label: {"level": verdict.level, "reasons": list(verdict.reasons)}
-            for label, verdict in found.verdicts.items()
+            for label, verdict in results.verdicts.items()
         },
         "scores": None if scores is None else scores.to_dict(),
     }
@@ -140,18 +142,18 @@ def _print_estimate(data: EventDataset, config: DiscoverConfig, as_json: bool) -
         print_json({"stages": steps, "seconds": round(plan.seconds), "bytes": round(plan.bytes)})
         return
     rows = [[step.stage, step.words, _span(step.seconds)] for step in plan.steps]
-    print_table("What would be done", ["stage", "what", "about"], rows)
+    print_table("Plan", ["stage", "work", "time"], rows)
     print_lines(
         [
-            f"In all about {_span(plan.seconds)}, at most {config.max_time}: where time runs short, fewer "
+            f"About {_span(plan.seconds)} in total, at most {config.max_time}: if time runs short, fewer "
             "sequences are tested.",
-            f"Memory about {plan.bytes / 1e9:.1f} GB. Nothing was written.",
+            f"About {plan.bytes / 1e9:.1f} GB of memory. Nothing was written.",
         ]
     )
 
 
 def _span(seconds: float) -> str:
-    """Seconds as people say them.
+    """A duration for people.
 
     >>> _span(30), _span(600), _span(9000)
     ('30 s', '10 min', '2.5 h')

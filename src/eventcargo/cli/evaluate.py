@@ -1,4 +1,4 @@
-"""`eventcargo evaluate GRAPH... --truth TRUTH`: precision, recall and F1, as a table and as JSON."""
+"""`eventcargo evaluate GRAPH... --truth TRUTH`: precision, recall and F1, as a table or JSON."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import typer
 
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME, read
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, counted
 from eventcargo.evaluation import (
     Scores,
     count_support,
@@ -34,17 +34,17 @@ AVERAGES = ("micro", "macro", "weighted")
 def run(
     graphs: Annotated[list[str], typer.Argument(metavar="GRAPH...", help="Graphs: .parquet, .csv or .json.")],
     truth: Annotated[
-        str, typer.Option(help="The known boundaries: a graph, or a table with columns label, event.")
+        str, typer.Option(help="The true boundaries: a graph, or a table with the columns label and event.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Write the scores, label by label, to this JSON file.")
+        Path | None, typer.Option(help="JSON file to write, with the scores of each label.")
     ] = None,
     strip: Annotated[
         str | None,
         typer.Option(help="Compare event names only up to this text, such as '=' in 'node=value'."),
     ] = None,
     events: Annotated[
-        str | None, typer.Option(help="Events of the data; adds the floors and the ceiling to the table.")
+        str | None, typer.Option(help="Events of the data; adds floors and a ceiling to the table.")
     ] = None,
     labels: LABELS = None,
     sequence_id: SEQUENCE_ID = "sequence_id",
@@ -53,17 +53,17 @@ def run(
     label: LABEL = "label",
     as_json: AS_JSON = False,
 ) -> None:
-    """Score graphs against the known truth, with and without negated literals."""
+    """Score graphs against the true boundaries, with and without negated literals."""
     if labels is not None and events is None:
-        raise ConfigError("--labels is the table that goes with --events; give both or none")
-    found = {graph: read_graph(graph) for graph in graphs}
+        raise ConfigError("--labels needs --events; give both or neither")
+    loaded = {graph: read_graph(graph) for graph in graphs}
     known = read_graph(truth)
     event_of: EventMap = None if strip is None else (lambda name: name.split(strip)[0])
     data = None if events is None else read(events, labels, sequence_id, time, event, label)
     if data is not None:
         known = count_support(known, data)
     scores: Named = {}
-    for name, graph in found.items():
+    for name, graph in loaded.items():
         scores |= _scores(name, graph, known, event_of)
     if data is not None:
         scores |= _bounds(data, known, event_of)
@@ -71,7 +71,7 @@ def run(
 
 
 def _scores(name: str, graph: LabelGraph, known: LabelGraph, event_of: EventMap) -> Named:
-    """Scores of one graph, and without negated literals where the truth has some."""
+    """The scores of a graph, also without negated literals if the truth has any."""
     scores = {name: evaluate(graph, known, event_of=event_of)}
     if -1 in known.edges["sign"]:
         scores[f"{name}, without negated"] = evaluate(graph, known, negated=False, event_of=event_of)
@@ -79,7 +79,7 @@ def _scores(name: str, graph: LabelGraph, known: LabelGraph, event_of: EventMap)
 
 
 def _bounds(data: EventDataset, known: LabelGraph, event_of: EventMap) -> Named:
-    """What no thought reaches, and what no thought can exceed."""
+    """Scores of trivial predictions (floors), and the best scores that the data allow (ceiling)."""
     frequent = most_frequent(data, known, event_of=event_of)
     return {
         "floor: most frequent, size known": evaluate(frequent, known, event_of=event_of),
@@ -89,7 +89,7 @@ def _bounds(data: EventDataset, known: LabelGraph, event_of: EventMap) -> Named:
 
 
 def _report(scores: Named, out: Path | None, as_json: bool) -> None:
-    content: dict[str, Any] = {name: part.to_dict() for name, part in scores.items()}
+    content: dict[str, Any] = {name: each.to_dict() for name, each in scores.items()}
     if out is not None:
         with atomic_file(out) as target:
             target.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -98,9 +98,9 @@ def _report(scores: Named, out: Path | None, as_json: bool) -> None:
         return
     first = next(iter(scores.values()))
     print_table(
-        f"Precision, recall, F1 over {len(first.per_label):,} labels",
+        f"Precision, recall, F1 over {counted(len(first.per_label), 'label')}",
         ["graph", *AVERAGES],
-        [[name, *(_figures(part, average) for average in AVERAGES)] for name, part in scores.items()],
+        [[name, *(_figures(each, average) for average in AVERAGES)] for name, each in scores.items()],
     )
     note = first.weighted_note
     print_lines([f"no weighted average: {note}"] if note else [])
@@ -108,6 +108,6 @@ def _report(scores: Named, out: Path | None, as_json: bool) -> None:
 
 
 def _figures(scores: Scores, average: str) -> str:
-    """Three figures in one cell, so that the table fits a terminal of 80 columns."""
-    part = scores.average(average)
-    return "-" if part is None else f"{part.precision:.3f} {part.recall:.3f} {part.f1:.3f}"
+    """Three scores in one cell, so that the table fits a terminal of 80 columns."""
+    means = scores.average(average)
+    return "-" if means is None else f"{means.precision:.3f} {means.recall:.3f} {means.f1:.3f}"

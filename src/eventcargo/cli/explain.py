@@ -1,4 +1,4 @@
-"""`eventcargo explain RUN`: which events moved the labels of one sequence, as a table and as a picture."""
+"""`eventcargo explain RUN`: which events raised or lowered the labels of one sequence, and when."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,7 +8,7 @@ import typer
 
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import recall
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, counted
 from eventcargo.events import EventSequence
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.explain import Explanation
@@ -17,10 +17,10 @@ from eventcargo.oneshot.explain import explain as explain_sequence
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 LEAST = 0.01
-"""Nats below which an event is not shown in the table."""
+"""Smallest strength of an event in the table, in nats."""
 
 WIDTH = 72
-"""Events in a line of the picture."""
+"""Events per line of the drawing."""
 
 LEVELS = " ▁▂▃▄▅▆▇█"
 """A probability from 0 to 1 as one character."""
@@ -31,39 +31,41 @@ UP, DOWN, NOTHING, UNKNOWN = "▲", "▼", "·", "?"
 @app.command()
 def explain(
     run: Annotated[Path, typer.Argument(help="Folder of a run with model/.")],
-    sequence: Annotated[str | None, typer.Option(help="Id of a sequence of the run's data.")] = None,
-    events: Annotated[str | None, typer.Option(help="Event types in their order: 'A,B,C'.")] = None,
-    times: Annotated[str | None, typer.Option(help="Their times: '0,1.5,4'; without, 0, 1, 2, ...")] = None,
+    sequence: Annotated[str | None, typer.Option(help="Id of a sequence in the run's data.")] = None,
+    events: Annotated[str | None, typer.Option(help="Event types in order, such as 'A,B,C'.")] = None,
+    times: Annotated[
+        str | None, typer.Option(help="Times of the events, such as '0,1.5,4'; default 0, 1, 2, ...")
+    ] = None,
     label: Annotated[
         list[str] | None,
-        typer.Option(help="A label to explain; repeat for more. Without, those carried or expected."),
+        typer.Option(help="Label to explain; repeat for more. Default: labels carried or predicted."),
     ] = None,
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     as_json: AS_JSON = False,
 ) -> None:
-    """Say which events moved the labels of one sequence, when, by how much, and what were without them."""
+    """Show which events raised or lowered the labels of one sequence, when and by how much."""
     chosen = _chosen(run, sequence, events, times)
-    found = explain_sequence(load_model(run / "model", device), chosen, label or None)
+    explanation = explain_sequence(load_model(run / "model", device), chosen, label or None)
     if as_json:
-        print_json(_content(found))
+        print_json(_content(explanation))
         return
-    for name in found.probabilities:
-        _print_label(found, name)
+    for name in explanation.probabilities:
+        _print_label(explanation, name)
 
 
 def _chosen(run: Path, sequence: str | None, events: str | None, times: str | None) -> EventSequence:
-    """The sequence asked for: of the data, or as given."""
+    """The sequence to explain, from the data or from the options."""
     if (sequence is None) == (events is None):
-        raise ConfigError("name a sequence of the data with --sequence, or give --events; one of the two")
+        raise ConfigError("give either --sequence, an id of the data, or --events")
     if sequence is not None:
         if times is not None:
-            raise ConfigError(f"--times {times} goes with --events, not with --sequence")
+            raise ConfigError(f"--times {times} needs --events, not --sequence")
         data = recall(run)
         try:
             return data[sequence]
         except KeyError:
             raise ConfigError(
-                f"no sequence {sequence!r} among the {len(data):,} of the data; the first is {data[0].id!r}"
+                f"no sequence {sequence!r} in the data ({len(data):,}); the first is {data[0].id!r}"
             ) from None
     assert events is not None
     names = tuple(name.strip() for name in events.split(",") if name.strip())
@@ -71,7 +73,7 @@ def _chosen(run: Path, sequence: str | None, events: str | None, times: str | No
 
 
 def _times(text: str | None, wanted: int) -> tuple[float, ...]:
-    """Times as numbers, one for each event.
+    """Parse the times, one number for each event.
 
     >>> _times("0, 1.5", 2), _times(None, 2)
     ((0.0, 1.5), (0.0, 1.0))
@@ -79,67 +81,69 @@ def _times(text: str | None, wanted: int) -> tuple[float, ...]:
     if text is None:
         return tuple(float(at) for at in range(wanted))
     try:
-        times = tuple(float(part) for part in text.split(","))
+        times = tuple(float(number) for number in text.split(","))
     except ValueError:
-        raise ConfigError(f"--times {text!r}: use numbers with commas between them, as 0,1.5,4") from None
+        raise ConfigError(f"--times {text!r}: use numbers separated by commas, such as 0,1.5,4") from None
     if len(times) != wanted:
-        raise ConfigError(f"--times has {len(times):,} numbers for {wanted:,} events; give one each")
+        raise ConfigError(
+            f"--times has {counted(len(times), 'number')} for {counted(wanted, 'event')}; give one for each"
+        )
     if list(times) != sorted(times):
-        raise ConfigError(f"--times {text!r} go back; give events and times in their order")
+        raise ConfigError(f"--times {text!r} are not sorted; give events and times in order")
     return times
 
 
-def _content(found: Explanation) -> dict[str, Any]:
+def _content(explanation: Explanation) -> dict[str, Any]:
     return {
-        "sequence": found.sequence.id,
-        "carries": list(found.sequence.labels),
-        "probabilities": found.probabilities,
-        "moves": found.moves.to_dicts(),
+        "sequence": explanation.sequence.id,
+        "carries": list(explanation.sequence.labels),
+        "probabilities": explanation.probabilities,
+        "moves": explanation.moves.to_dicts(),
     }
 
 
-def _print_label(found: Explanation, label: str) -> None:
-    """Table and picture of one label."""
-    probability, carried = found.probabilities[label], label in found.sequence.labels
-    causes = found.causes(label, LEAST)
-    counts = {name: found.sequence.events.count(name) for name in causes["event"]}
-    start = found.sequence.times[0]
+def _print_label(explanation: Explanation, label: str) -> None:
+    """Print the table and the drawing of one label."""
+    probability, carried = explanation.probabilities[label], label in explanation.sequence.labels
+    causes = explanation.causes(label, LEAST)
+    counts = {name: explanation.sequence.events.count(name) for name in causes["event"]}
+    start = explanation.sequence.times[0]
     rows = [
         [move["event"], counts[move["event"]], move["position"], move["time"] - start]
         + [move[name] for name in ("without", "effect", "strength")]
         for move in causes.iter_rows(named=True)
     ]
     title = f"{label}: {probability:.3f}" + (", carried by the sequence" if carried else "")
-    columns = ["event", "times", "first position", "first time", "without it", "effect", "strength (nats)"]
+    columns = ["event", "count", "first position", "first time", "without it", "effect", "strength (nats)"]
     print_table(title, columns, rows)
     if not rows:
-        print_lines(_unmoved(found, label))
-    print_lines([*_picture(found, label), ""])
+        print_lines(_unmoved(explanation, label))
+    print_lines([*_picture(explanation, label), ""])
 
 
-def _unmoved(found: Explanation, label: str) -> list[str]:
-    """What is told where no event type changes a label by itself."""
-    lines = [f"No event by itself moves {label} by more than {LEAST} nats."]
-    expected = found.moves.filter(pl.col("label") == label, pl.col("so_far") >= 0.5)
-    if found.probabilities[label] >= 0.5 and len(expected):
-        at, event = expected.select("position", "event").row(0)
+def _unmoved(explanation: Explanation, label: str) -> list[str]:
+    """The lines for a label that no single event type changes."""
+    lines = [f"No single event changes {label} by more than {LEAST} nats."]
+    predicted = explanation.moves.filter(pl.col("label") == label, pl.col("so_far") >= 0.5)
+    if explanation.probabilities[label] >= 0.5 and len(predicted):
+        at, event = predicted.select("position", "event").row(0)
         lines.append(
-            f"It is expected from {event} (position {at}) on; where several events would each be enough, "
-            "the label stays without any one of them."
+            f"The label is predicted from {event} (position {at}) on. If each of several events is enough, "
+            "removing one does not change it."
         )
     return lines
 
 
-def _picture(found: Explanation, label: str) -> list[str]:
-    """The events in a row, marked by what they do, over the label's probability after each of them."""
-    moves = found.moves.filter(label=label)
+def _picture(explanation: Explanation, label: str) -> list[str]:
+    """Draw the events in order, marked by their effect, above the label's probability after each event."""
+    moves = explanation.moves.filter(label=label)
     marks = "".join(
         UNKNOWN if strength is None else NOTHING if strength <= LEAST else UP if effect > 0 else DOWN
         for effect, strength in moves.select("effect", "strength").iter_rows()
     )
     heights = "".join(LEVELS[round(value * (len(LEVELS) - 1))] for value in moves["so_far"])
     lines = [
-        f"Events in their order ({UP} raises the label, {DOWN} lowers it), below its probability so far:"
+        f"Events in order ({UP} raises the label, {DOWN} lowers it); below, the probability after each event:"
     ]
     for at in range(0, len(marks), WIDTH):
         lines += [f"{at:>6} {marks[at : at + WIDTH]}", f"{'':>6} {heights[at : at + WIDTH]}"]

@@ -1,4 +1,4 @@
-"""`eventcargo extract RUN EVENTS --labels LABELS`: the edges of every sequence, by the model of a run."""
+"""`eventcargo extract RUN EVENTS --labels LABELS`: find the edges of every sequence."""
 
 import time as clock
 from pathlib import Path
@@ -9,20 +9,22 @@ import typer
 
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
 from eventcargo.cli.options import with_options
-from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, stage_bars
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import DataSource, remember
 from eventcargo.edges import EdgeTable
+from eventcargo.errors import counted
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract as extract_edges
+from eventcargo.progress import progress_bars
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 SHOWN_LABELS, SHOWN_EVENTS = 20, 6
 
 KNOWLEDGE = Annotated[
-    Path | None, typer.Option(help="JSON or YAML file: pairs of label and event type never to be tested.")
+    Path | None, typer.Option(help="Prior knowledge, JSON or YAML: forbidden edges are not tested.")
 ]
 
 
@@ -33,7 +35,7 @@ def extract(
     events: EVENTS,
     labels: LABELS = None,
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the edges in RUN.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the extraction in RUN.")] = False,
     knowledge: KNOWLEDGE = None,
     sequence_id: SEQUENCE_ID = "sequence_id",
     time: TIME = "time",
@@ -43,13 +45,13 @@ def extract(
     as_json: AS_JSON = False,
     config: ExtractConfig = ExtractConfig(),  # noqa: B008 (frozen)
 ) -> None:
-    """Find the events that moved each label in every sequence: phase 1."""
+    """Find the causes of each label in every sequence: phase 1."""
     known = None if knowledge is None else Knowledge.read(knowledge)
     model = load_model(run / "model", device)
     source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
     data = source.read()
     began = clock.perf_counter()
-    with stage_bars("sequences") as update:
+    with progress_bars() as update:
         folder = extract_edges(
             model, data, run / "edges", config, knowledge=known, resume=resume, progress=update
         )
@@ -61,16 +63,17 @@ def extract(
     _print_edges(table)
     seconds = clock.perf_counter() - began
     lines = [
-        f"{len(table.edges):,} edges of {len(data):,} sequences in {seconds:,.1f} s, in {folder.folder}."
+        f"{counted(len(table.edges), 'edge')} of {counted(len(data), 'sequence')} in {seconds:,.1f} s, "
+        f"written to {folder.folder}."
     ]
     if folder.plan["untrusted"]:
         names = ", ".join(folder.plan["untrusted"][:SHOWN_LABELS])
-        lines.append(f"Not trustworthy, because their models are no better than base rates: {names}.")
+        lines.append(f"Untrusted labels, whose models are no better than base rates: {names}.")
     print_lines(lines)
 
 
 def _print_edges(table: EdgeTable) -> None:
-    """The best supported labels with the event types found for them most often."""
+    """Print the labels with the largest support and their most frequent event types."""
     votes = table.edges.group_by("label", "event").len().sort(["len", "event"], descending=[True, False])
     tested = table.support.group_by("label").agg(pl.col("sequences").sum()).sort("sequences", "label")
     labels = tested["label"].reverse().to_list()[:SHOWN_LABELS]
@@ -79,5 +82,5 @@ def _print_edges(table: EdgeTable) -> None:
 
 
 def _events(votes: pl.DataFrame, label: str) -> str:
-    found = votes.filter(label=label).head(SHOWN_EVENTS)
-    return ", ".join(f"{event} ({count:,})" for event, count in found.select("event", "len").iter_rows())
+    top = votes.filter(label=label).head(SHOWN_EVENTS)
+    return ", ".join(f"{event} ({count:,})" for event, count in top.select("event", "len").iter_rows())

@@ -1,4 +1,4 @@
-"""`eventcargo fuse RUN [RUN ...] [--out RUN]`: one graph from the edges of all sequences."""
+"""`eventcargo fuse RUN [RUN ...] [--out RUN]`: join the edges of all sequences into one graph."""
 
 import time as clock
 from pathlib import Path
@@ -10,7 +10,7 @@ from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.discovery.run_folder import write_fused
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, counted
 from eventcargo.fusion import FuseConfig, fuse
 from eventcargo.fusion.vote_store import join_runs, run_votes
 from eventcargo.graphs import LabelGraph
@@ -26,7 +26,7 @@ def run(
         list[Path], typer.Argument(metavar="RUN...", help="Folders of runs with edges/ or votes/.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder for votes and graph of several runs; without it RUN itself.")
+        Path | None, typer.Option(help="Folder for the votes and graph of several runs; default RUN.")
     ] = None,
     knowledge: Annotated[
         Path | None, typer.Option(help="JSON or YAML file with required, forbidden and allowed edges.")
@@ -37,7 +37,7 @@ def run(
     """Join the edges of all sequences into one graph: phase 2."""
     began = clock.perf_counter()
     if out is None and len(runs) > 1:
-        raise ConfigError(f"{len(runs)} runs are joined into a folder of their own; name it with --out")
+        raise ConfigError(f"{len(runs)} runs need a folder for the joined graph; name it with --out")
     home = out or runs[0]
     known = None if knowledge is None else Knowledge.read(knowledge)
     store = run_votes(home) if out is None else join_runs(runs, out)
@@ -51,9 +51,10 @@ def run(
     seconds = clock.perf_counter() - began
     print_lines(
         [
-            f"{len(graph):,} edges into {filled:,} of {len(graph.support):,} labels, by the criterion "
-            f"{config.criterion}, in {seconds:,.1f} s; in {home / 'graph.parquet'} and graph.json.",
-            f"Test them on the data with `eventcargo verify {home}`.",
+            f"{counted(len(graph), 'edge')} for {filled:,} of {counted(len(graph.support), 'label')} by the "
+            f"criterion {config.criterion} in {seconds:,.1f} s, written to {home / 'graph.parquet'} and "
+            "graph.json.",
+            f"Test the edges on the data with `eventcargo verify {home}`.",
         ]
     )
 

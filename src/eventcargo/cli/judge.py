@@ -1,4 +1,4 @@
-"""`eventcargo judge RUN`: for every label of a run, whether to believe its boundary, and why not."""
+"""`eventcargo judge RUN`: judge for every label of a run whether to trust its boundary, and why not."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import EVENTS_OF_RUN, data_of
 from eventcargo.discovery.results import read_quality
 from eventcargo.discovery.run_folder import GRAPH, write_judged
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, counted
 from eventcargo.io import read_graph
 from eventcargo.verdicts import LEVELS, JudgeConfig
 from eventcargo.verdicts import judge as judge_graph
@@ -32,7 +32,7 @@ def judge(
     as_json: AS_JSON = False,
     config: JudgeConfig = JudgeConfig(),  # noqa: B008 (frozen)
 ) -> None:
-    """Say for every label whether to believe its boundary, and why not."""
+    """Judge for every label whether to trust its boundary, and why not."""
     if not (run / GRAPH).exists():
         raise DataError(f"{run} has no {GRAPH}; run fuse or discover first")
     data, graph = data_of(run, events, labels, sequence_id, time, event, label), read_graph(run / GRAPH)
@@ -44,6 +44,6 @@ def judge(
     levels = [verdict.level for verdict in verdicts.values()]
     rows = [[name, verdict.level, "; ".join(verdict.reasons)] for name, verdict in verdicts.items()]
     rows.sort(key=lambda row: LEVELS.index(row[1]), reverse=True)
-    print_table(f"Verdicts on {len(rows):,} labels", ["label", "verdict", "reasons"], rows)
+    print_table(f"Verdicts on {counted(len(rows), 'label')}", ["label", "verdict", "reasons"], rows)
     counts = ", ".join(f"{level} {levels.count(level):,}" for level in LEVELS)
-    print_lines([f"{counts}; in {run / 'verdicts.json'}."])
+    print_lines([f"{counts}; written to {run / 'verdicts.json'}."])

@@ -1,4 +1,4 @@
-"""Command-line options made from a config dataclass: names, types, defaults and help from its fields."""
+"""Make command-line options from the fields of a config dataclass: names, types, defaults and help."""
 
 import inspect
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from eventcargo.config import field_help
 
 
 def with_options(config: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate `command(..., config)`: its last parameter is filled from one option per field of `config`."""
+    """Decorate `command(..., config)`: fill its last parameter from one option per field of `config`."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = list(inspect.signature(command, eval_str=True).parameters.values())[:-1]
 
         def run(**values: Any) -> None:
-            knobs = {field.name: values.pop(field.name) for field in fields(config)}
-            command(**values, **{last: config(**knobs)})
+            settings = {field.name: values.pop(field.name) for field in fields(config)}
+            command(**values, **{last: config(**settings)})
 
         last = list(inspect.signature(command).parameters)[-1]
         parameters = [*own, *_options(config)]
@@ -37,12 +37,25 @@ def _options(config: type[Any]) -> list[inspect.Parameter]:
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=field.default,
-            annotation=Annotated[_plain(kinds[field.name]), typer.Option(help=texts[field.name])],
+            annotation=Annotated[
+                _plain(kinds[field.name]), typer.Option(help=as_sentence(texts[field.name]))
+            ],
         )
         for field in fields(config)
     ]
 
 
+def as_sentence(text: str) -> str:
+    """Help text with a capital letter and a full stop; a leading `choice:` keeps its case.
+
+    >>> as_sentence("number of labels")
+    'Number of labels.'
+    """
+    is_choice = text.split(maxsplit=1)[0].endswith(":")
+    start = text[0] if is_choice else text[0].upper()
+    return start + text[1:] + ("" if text.endswith(".") else ".")
+
+
 def _plain(kind: Any) -> Any:
-    """The type an option is parsed as; choices are checked by the config, whose message names them."""
+    """The type that parses an option; the config checks choices, with a message that lists them."""
     return type(get_args(kind)[0]) if get_origin(kind) is not None else kind

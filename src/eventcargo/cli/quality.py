@@ -1,10 +1,11 @@
-"""How good a trained model is, as tables for people."""
+"""Print the quality of a trained model."""
 
 from eventcargo.cli.output import print_lines, print_table
-from eventcargo.models.quality import Quality
+from eventcargo.errors import counted
+from eventcargo.quality import Quality
 
 MAX_LABELS = 20
-"""Labels shown: the best supported ones. All of them are in quality.json."""
+"""Labels shown, by support; quality.json has all of them."""
 
 COLUMNS = {
     "label": "label",
@@ -14,20 +15,22 @@ COLUMNS = {
     "auroc": "AUROC",
     "average_precision": "average precision",
     "log_loss": "log-loss",
-    "base_log_loss": "base rate's",
+    "base_log_loss": "base rate log-loss",
     "calibration_error": "calibration error",
-    "raw_calibration_error": "before",
+    "raw_calibration_error": "uncalibrated",
     "trusted": "trusted",
 }
-"""Figures of a label that are shown, and what the table calls them."""
+"""Fields of a label to show, and their column titles."""
 
 
 def print_quality(quality: Quality) -> None:
-    """The best supported labels, their means, the next event, and which labels not to believe."""
+    """Print the labels with the largest support, the averages, the next event and the untrusted labels."""
     ordered = sorted(quality.labels, key=lambda row: (-row.support, row.label))[:MAX_LABELS]
     rows = [[getattr(row, field) for field in COLUMNS] for row in ordered]
-    shown = f"{len(ordered):,} of {len(quality.labels):,} labels"
-    print_table(f"Held-out sequences, {shown}; all are in quality.json", list(COLUMNS.values()), rows)
+    shown = f"{len(ordered):,} of {counted(len(quality.labels), 'label')}"
+    print_table(
+        f"Quality on held-out sequences, {shown}; all are in quality.json", list(COLUMNS.values()), rows
+    )
     print_lines(_summary(quality))
 
 
@@ -41,13 +44,15 @@ def _summary(quality: Quality) -> list[str]:
             f"{all_labels['base_log_loss']:.4f} for base rates)."
         )
     lines.append(
-        f"Next event: perplexity {events['perplexity']:,.1f}; single events "
-        f"{events['unigram_perplexity']:,.1f}, pairs of neighbours {events['bigram_perplexity']:,.1f}."
+        f"Next event: perplexity {events['perplexity']:,.1f}; from single events "
+        f"{events['unigram_perplexity']:,.1f}, from pairs of neighbours {events['bigram_perplexity']:,.1f}."
     )
     untrusted = [row for row in quality.labels if not row.trusted]
     if untrusted:
-        lines.append(f"Not trustworthy: {len(untrusted):,} labels. The model says nothing of their causes:")
+        lines.append(
+            f"Untrusted: {counted(len(untrusted), 'label')}. The model says nothing about their causes:"
+        )
         lines += [f"  {row.label}: {row.reason}" for row in untrusted[:MAX_LABELS]]
     if len(untrusted) > MAX_LABELS:
-        lines.append(f"  and {len(untrusted) - MAX_LABELS:,} more, in quality.json")
+        lines.append(f"  and {len(untrusted) - MAX_LABELS:,} more in quality.json")
     return lines

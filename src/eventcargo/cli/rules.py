@@ -1,4 +1,4 @@
-"""`eventcargo rules RUN`: a short rule for every label of a run, as a table; RUN/rules.json keeps them."""
+"""`eventcargo rules RUN`: find a short rule for every label of a run and save them in RUN/rules.json."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,11 +7,12 @@ import typer
 
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
-from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, progress_bar
+from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import DataSource, recall
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, counted
 from eventcargo.events import EventDataset
 from eventcargo.io import read_graph
+from eventcargo.progress import progress_bars
 from eventcargo.rules import Rule, RuleConfig, find_rules, read_rules, write_rules
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
@@ -23,11 +24,9 @@ Rules = dict[str, Rule | None]
 @with_options(RuleConfig)
 def run_rules(
     run: Annotated[Path, typer.Argument(help="Folder of a run with graph.parquet; rules.json goes there.")],
-    events: Annotated[
-        str | None, typer.Argument(help="Events of the data; without it, those that the run was made from.")
-    ] = None,
+    events: Annotated[str | None, typer.Argument(help="Events; default: the data of the run.")] = None,
     labels: LABELS = None,
-    again: Annotated[bool, typer.Option("--again", help="Find the rules anew where RUN has some.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Find the rules again if RUN has rules.")] = False,
     sequence_id: SEQUENCE_ID = "sequence_id",
     time: TIME = "time",
     event: EVENT = "event",
@@ -35,16 +34,16 @@ def run_rules(
     as_json: AS_JSON = False,
     config: RuleConfig = RuleConfig(),  # noqa: B008 (frozen)
 ) -> None:
-    """Write the boundary of every label as a short rule; rules that are there already are only shown."""
+    """Write the boundary of every label as a short rule; existing rules are only printed."""
     if labels is not None and events is None:
-        raise ConfigError("--labels is the table that goes with EVENTS; give both or none")
+        raise ConfigError("--labels needs EVENTS; give both or neither")
     path = run / "rules.json"
     if again or not _up_to_date(run):
         source = None if events is None else DataSource(events, labels, sequence_id, time, event, label)
         rules = _find(run, recall(run) if source is None else source.read(), config)
         write_rules(rules, path)
     elif events is not None or config != RuleConfig():
-        raise ConfigError(f"{path} exists already; add --again to find the rules with other data or settings")
+        raise ConfigError(f"{path} already exists; add --again to find the rules with other data or settings")
     else:
         rules = read_rules(path)
     if as_json:
@@ -54,26 +53,28 @@ def run_rules(
 
 
 def _up_to_date(run: Path) -> bool:
-    """Whether there are rules, found after the graph was made."""
+    """Whether the run has rules that are newer than its graph."""
     rules, graph = run / "rules.json", run / "graph.parquet"
     return rules.exists() and not (graph.exists() and graph.stat().st_mtime > rules.stat().st_mtime)
 
 
 def _find(run: Path, data: EventDataset, config: RuleConfig) -> Rules:
-    with progress_bar("rules") as update:
+    with progress_bars() as update:
         return find_rules(data, read_graph(run / "graph.parquet"), config, progress=update)
 
 
 def _print(rules: Rules, path: Path) -> None:
-    """Labels with a rule, those that hold most often first, and how many have none."""
-    found = sorted(filter(None, rules.values()), key=lambda rule: (-rule.support, rule.label))
+    """Print the rules, by support, and the number of labels without a rule."""
+    ordered = sorted(filter(None, rules.values()), key=lambda rule: (-rule.support, rule.label))
     print_table(
-        "Rules, judged on held-out sequences",
+        "Rules, scored on held-out sequences",
         ["label", "rule", "support", "precision", "recall"],
-        [[rule.label, rule.text, rule.support, rule.precision, rule.recall] for rule in found],
+        [[rule.label, rule.text, rule.support, rule.precision, rule.recall] for rule in ordered],
     )
     without = [label for label, rule in rules.items() if rule is None]
-    lines = [f"{len(found):,} rules in {path}. Support counts the held-out sequences in which a rule holds."]
+    n_rules = counted(len(ordered), "rule")
+    lines = [f"{n_rules} in {path}. Support counts the held-out sequences in which a rule holds."]
     if without:
-        lines.append(f"No rule holds for {len(without):,} labels, such as {', '.join(without[:10])}.")
+        names = ", ".join(without[:10]) + (", ..." if len(without) > 10 else "")
+        lines.append(f"No rule for {counted(len(without), 'label')}: {names}")
     print_lines(lines)

@@ -1,4 +1,4 @@
-"""`eventcargo simulate REGIME OUT`: events, labels and their truth as Parquet, one command per regime."""
+"""`eventcargo simulate REGIME OUT`: write simulated events, labels and truth, one command per regime."""
 
 import json
 import sys
@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from eventcargo import __version__
-from eventcargo.cli.options import with_options
+from eventcargo.cli.options import as_sentence, with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
+from eventcargo.errors import counted
 from eventcargo.files import atomic_folder, check_new_folder
 from eventcargo.io import write_events, write_graph
 from eventcargo.simulate import REGIMES, Regime, Simulated
@@ -18,7 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
-    help="Make events with known causes: events.parquet, labels.parquet, truth.parquet, simulation.json.",
+    help="Simulate events with known causes: events, labels, truth (.parquet) and simulation.json.",
 )
 
 
@@ -26,7 +27,7 @@ def _add(name: str, regime: Regime) -> None:
     @with_options(regime.config)
     def simulate_regime(
         out: Annotated[Path, typer.Argument(help="New folder for the tables.")],
-        seed: Annotated[int, typer.Option(help="Same seed, same tables.")] = 0,
+        seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same tables.")] = 0,
         as_json: AS_JSON = False,
         config: Any = None,
     ) -> None:
@@ -42,11 +43,11 @@ def _add(name: str, regime: Regime) -> None:
 
 def _first_paragraph(regime: Regime) -> str:
     text = sys.modules[regime.config.__module__].__doc__ or ""
-    return text.split(":", 1)[-1].strip()
+    return as_sentence(text.split(":", 1)[-1].strip())
 
 
 def write_simulated(simulated: Simulated, folder: Path) -> None:
-    """Events, labels, truth and how they were made, in a folder."""
+    """Write events, labels, truth and settings to a folder."""
     write_events(simulated.data, folder)
     write_graph(simulated.truth, folder / "truth.parquet")
     (folder / "simulation.json").write_text(json.dumps(_description(simulated), indent=1) + "\n", "utf-8")
@@ -69,7 +70,11 @@ def _report(simulated: Simulated, out: Path, as_json: bool) -> None:
         print_json({"folder": str(out), **counts, **_description(simulated)})
     else:
         print_lines(
-            [repr(data), f"  truth               {len(simulated.truth):,} edges", f"written to {out}"]
+            [
+                repr(data),
+                f"  truth               {counted(len(simulated.truth), 'edge')}",
+                f"written to {out}",
+            ]
         )
 
 

@@ -1,4 +1,4 @@
-"""DataSource: where the data of a run came from, kept in RUN/data.json so that later commands find them."""
+"""DataSource: where the data of a run are, saved in RUN/data.json for later commands."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ FORMAT, FORMAT_VERSION = "eventcargo-data", 1
 
 @dataclass(frozen=True)
 class DataSource:
-    """Tables of events and labels with the names of their columns."""
+    """The tables of events and labels, and the names of their columns."""
 
     events: str
     labels: str | None = None
@@ -27,19 +27,19 @@ class DataSource:
     values: tuple[str, ...] = ()
 
     def read(self) -> EventDataset:
-        """The data set."""
+        """Read the data set."""
         return read(
             self.events, self.labels, self.sequence_id, self.time, self.event, self.label, self.values
         )
 
 
 EVENTS_OF_RUN = Annotated[
-    str | None, typer.Argument(metavar="[EVENTS]", help="Events; by default those the run was made from.")
+    str | None, typer.Argument(metavar="[EVENTS]", help="Events; default: the data of the run.")
 ]
 
 
 def remember(run: Path, source: DataSource) -> None:
-    """Write RUN/data.json, with paths that hold from any folder."""
+    """Write RUN/data.json, with absolute paths."""
     named = asdict(source)
     for name in ("events", "labels"):
         if named[name] is not None:
@@ -48,23 +48,23 @@ def remember(run: Path, source: DataSource) -> None:
 
 
 def source_of(run: Path) -> DataSource:
-    """Where the data of a run came from."""
+    """The source of a run's data, from RUN/data.json."""
     path = run / "data.json"
     if not path.exists():
-        raise DataError(f"{run} does not say where its data are; name the table of events")
+        raise DataError(f"{run} has no data.json; name the table of events")
     content = read_document(path, FORMAT, FORMAT_VERSION, "name the table of events")
     try:
         return DataSource(**{**content, "values": tuple(content.get("values", ()))})
     except TypeError:
-        raise DataError(f"{path} has other entries than it should: {sorted(content)}") from None
+        raise DataError(f"{path} has unexpected entries: {sorted(content)}") from None
 
 
 def recall(run: Path) -> EventDataset:
-    """The data of a run, read from where they were when it was made."""
+    """Read the data of a run from RUN/data.json's source."""
     source = source_of(run)
     for path in filter(None, (source.events, source.labels)):
         if not any(mark in path for mark in "*?[") and not Path(path).exists():
-            raise DataError(f"{path}, the data of {run}, is gone; name the table of events")
+            raise DataError(f"{path}, the data of {run}, does not exist; name the table of events")
     return source.read()
 
 
@@ -77,9 +77,9 @@ def data_of(
     event: str,
     label: str,
 ) -> EventDataset:
-    """The data that a command names, or else those of the run."""
+    """Read the data named by the options, else the data of the run."""
     if events is not None:
         return DataSource(events, labels, sequence_id, time, event, label).read()
     if labels is not None:
-        raise ConfigError("--labels is the table that goes with EVENTS; give both or none")
+        raise ConfigError("--labels needs EVENTS; give both or neither")
     return recall(run)

@@ -1,8 +1,7 @@
-"""`eventcargo train EVENTS --labels LABELS --out RUN`: the density models of a data set."""
+"""`eventcargo train EVENTS --labels LABELS --out RUN`: train the density models."""
 
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -11,18 +10,17 @@ from typing import Annotated
 import torch
 import torch.distributed as dist
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
-from rich.progress import Progress as Bar
 
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.quality import print_quality
 from eventcargo.cli.source import DataSource, remember
+from eventcargo.errors import counted
 from eventcargo.models.training.interrupt import Interrupted
-from eventcargo.models.training.trainer import Progress, TrainConfig, Training
+from eventcargo.models.training.trainer import TrainConfig, Training
 from eventcargo.models.transformer.model import PRESETS, preset
+from eventcargo.progress import progress_bars
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -31,19 +29,19 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 @with_options(TrainConfig)
 def train(
     events: EVENTS,
-    out: Annotated[Path, typer.Option(help="Folder of the run: its checkpoint, and the model in model/.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run: the checkpoint, and the model in model/.")],
     labels: LABELS = None,
     size: Annotated[
         str, typer.Option("--preset", help=f"Size of the model: {', '.join(PRESETS)}.")
     ] = "small",
     max_length: Annotated[
-        int, typer.Option(help="Positions of the longest sequence; longer ones are cut.")
+        int, typer.Option(help="Longest sequence, in positions; a longer one loses its first events.")
     ] = 512,
     linear: Annotated[
         bool | None,
-        typer.Option(help="Fit an explicit linear term first; by default all presets but paper do."),
+        typer.Option(help="Fit a linear term first; default for all presets except paper."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in `--out`.")] = False,
     sequence_id: SEQUENCE_ID = "sequence_id",
     time: TIME = "time",
     event: EVENT = "event",
@@ -57,13 +55,13 @@ def train(
     source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
     data = source.read()
     try:
-        with _processes(config.device), _bar() as update:
+        with _processes(config.device), progress_bars() as update:
             training = Training(data, config, shape, run=out, resume=resume, progress=update)
             if training.is_main:
                 remember(out, source)
             training.run()
     except Interrupted as stop:
-        typer.echo(f"{stop}, with --resume", err=True)
+        typer.echo(f"{stop} (--resume)", err=True)
         raise typer.Exit(128 + stop.number) from None
     if training.is_main:
         _print_result(training, out, as_json)
@@ -75,9 +73,9 @@ def _print_result(training: Training, out: Path, as_json: bool) -> None:
         done = {"model": str(out / "model"), "step": state.step, "seconds": round(state.elapsed, 1)}
         print_json({**done, "history": state.history, "quality": asdict(quality) if quality else None})
         return
-    names = ["step", "held-out loss", "of events", "of labels before the end", "at the end", "label F1"]
+    names = ["step", "held-out loss", "events", "labels before the end", "labels at the end", "label F1"]
     rows = [[int(held["step"]), *list(held.values())[1:]] for held in state.history]
-    print_table(f"{state.step:,} steps in {state.elapsed:,.0f} s", names, rows)
+    print_table(f"{counted(state.step, 'step')} in {state.elapsed:,.0f} s", names, rows)
     if quality is not None:
         print_quality(quality)
     print_lines([f"The best model is in {out / 'model'}."])
@@ -85,7 +83,7 @@ def _print_result(training: Training, out: Path, as_json: bool) -> None:
 
 @contextmanager
 def _processes(device: str) -> Iterator[None]:
-    """Join the processes torchrun started, if it did; it tells each of them by its environment."""
+    """Join the process group, if the environment shows that torchrun started this process."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield
         return
@@ -96,25 +94,3 @@ def _processes(device: str) -> Iterator[None]:
         yield
     finally:
         dist.destroy_process_group()
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[Progress], None]]:
-    """A bar on standard error with what a person wants to know of a run."""
-    bar = Bar(
-        TextColumn("{task.fields[stage]}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.description}"),
-        console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
-    )
-    with bar:
-        tasks: dict[str, TaskID] = {}
-
-        def update(now: Progress) -> None:
-            if now.stage not in tasks:
-                tasks[now.stage] = bar.add_task("", total=1.0, stage=now.stage)
-            bar.update(tasks[now.stage], completed=now.used, description=now.words)
-
-        yield update

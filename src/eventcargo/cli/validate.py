@@ -1,4 +1,4 @@
-"""`eventcargo validate EVENTS --labels LABELS`: what is in these tables, and what looks wrong."""
+"""`eventcargo validate EVENTS --labels LABELS`: summarise the tables and list problems."""
 
 import warnings
 from collections.abc import Iterator
@@ -27,21 +27,21 @@ def validate(
     values: VALUES = None,
     as_json: AS_JSON = False,
 ) -> None:
-    """Read tables of events and labels, summarise them and say what is wrong."""
+    """Read tables of events and labels, summarise them and list problems."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EventCargoWarning)
         data = read(events, labels, sequence_id, time, event, label, values)
-    said = [str(warning.message) for warning in caught if issubclass(warning.category, EventCargoWarning)]
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, EventCargoWarning)]
     summary = summarise(data)
-    problems = said + summary.problems
+    problems = messages + summary.problems
     not_recorded = _not_recorded(data)
     if as_json:
-        values_part = {"not_recorded": not_recorded} if not_recorded else {}
-        print_json({**summary.to_dict(), **values_part, "problems": problems})
+        shares = {"not_recorded": not_recorded} if not_recorded else {}
+        print_json({**summary.to_dict(), **shares, "problems": problems})
         return
     rows = [*_rows(summary), *((f"events without {name}", f"{s:.1%}") for name, s in not_recorded.items())]
-    print_table(f"{events}", ["what", "value"], [list(row) for row in rows])
-    print_table("Quantiles", ["of", *(f"{q:.0%}" for q in QUANTILES)], list(_quantile_rows(summary)))
+    print_table(f"{events}", ["quantity", "value"], [list(row) for row in rows])
+    print_table("Quantiles", ["quantity", *(f"{q:.0%}" for q in QUANTILES)], list(_quantile_rows(summary)))
     print_lines([f"problem: {problem}" for problem in problems] or ["no problems found"])
 
 
@@ -51,8 +51,8 @@ def _rows(summary: Summary) -> Iterator[tuple[str, Any]]:
     yield "event types", show(summary.event_types)
     yield "labels", show(summary.labels)
     yield "sequences without a label", f"{summary.share_without_label:.1%}"
-    yield "labels a sequence", show(summary.labels_per_sequence)
-    yield "events that repeat one before", f"{summary.repeated_share:.1%}"
+    yield "labels per sequence", show(summary.labels_per_sequence)
+    yield "events that repeat an earlier event", f"{summary.repeated_share:.1%}"
     yield "times", summary.times
 
 
@@ -65,9 +65,9 @@ def _not_recorded(data: EventDataset) -> dict[str, float]:
 
 
 def _quantile_rows(summary: Summary) -> Iterator[list[Any]]:
-    yield ["events a sequence", *(round(value) for value in summary.length_quantiles)]
+    yield ["events per sequence", *(round(value) for value in summary.length_quantiles)]
     if summary.support_quantiles:
-        yield ["sequences a label", *(round(value) for value in summary.support_quantiles)]
+        yield ["sequences per label", *(round(value) for value in summary.support_quantiles)]
     if summary.time_span_quantiles:
         unit = ", days" if summary.time_kind == "datetime" else ""
         scale = 86400.0 if unit else 1.0

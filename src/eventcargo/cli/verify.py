@@ -1,4 +1,4 @@
-"""`eventcargo verify RUN`: the fused edges of a run, tested on the data themselves."""
+"""`eventcargo verify RUN`: test the fused edges of a run on the data."""
 
 import time as clock
 from pathlib import Path
@@ -12,7 +12,7 @@ from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.cli.source import EVENTS_OF_RUN, data_of
 from eventcargo.discovery.run_folder import FUSED, GRAPH, write_verified
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, counted
 from eventcargo.fusion.vote_store import untrusted_labels
 from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
@@ -25,7 +25,7 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 @app.command()
 @with_options(VerifyConfig)
 def verify(
-    run: Annotated[Path, typer.Argument(help="Folder of a run with fused.parquet; the graph goes there.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a run with fused.parquet; graph.parquet is added.")],
     events: EVENTS_OF_RUN = None,
     labels: LABELS = None,
     sequence_id: SEQUENCE_ID = "sequence_id",
@@ -38,7 +38,7 @@ def verify(
     as_json: AS_JSON = False,
     config: VerifyConfig = VerifyConfig(),  # noqa: B008 (frozen)
 ) -> None:
-    """Test the edges of a graph on the data: drop those refuted, add those missing."""
+    """Test the edges of a graph on the data: drop refuted edges, add missing ones."""
     if not (run / FUSED).exists():
         raise DataError(f"{run} has no {FUSED}; run fuse first")
     data = data_of(run, events, labels, sequence_id, time, event, label)
@@ -56,7 +56,7 @@ def verify(
     print_boundaries(graph)
     print_lines(
         [
-            f"{counts['edges']:,} edges: {counts['dropped']:,} dropped, {counts['added']:,} added, in "
-            f"{clock.perf_counter() - began:,.1f} s; in {run / GRAPH} and graph.json."
+            f"{counted(counts['edges'], 'edge')}: {counts['dropped']:,} dropped, {counts['added']:,} added "
+            f"in {clock.perf_counter() - began:,.1f} s; written to {run / GRAPH} and graph.json."
         ]
     )

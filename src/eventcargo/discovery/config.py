@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from eventcargo.batches import MARKS
+from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError
 from eventcargo.fusion import FuseConfig
 from eventcargo.models.training.budget import seconds
@@ -24,7 +26,7 @@ PAPER_SHARD = 512
 
 
 @dataclass(frozen=True)
-class DiscoverConfig:
+class DiscoverConfig(Settings):
     """Settings of a run from data to report."""
 
     preset: Literal["default", "fast", "paper"] = "default"
@@ -38,22 +40,19 @@ class DiscoverConfig:
     """rule of phase 2; empty: the preset's own"""
     size: str = ""
     """size of the Transformer: tiny, small, base or paper; empty: the preset's own"""
-    steps: int = 0
+    steps: int = setting(0, ge=0)
     """bound training by steps as well, so that it can be repeated to the bit; 0: by time alone"""
-    max_length: int = 512
+    max_length: int = setting(512, gt=MARKS)
     """positions of the longest sequence; longer ones are cut at their start"""
-    seed: int = 0
+    seed: int = setting(0, ge=0)
     """number that all random draws follow from"""
     device: str = "cpu"
     """where to compute: cpu, cuda, cuda:1, ..."""
-    workers: int = 0
+    workers: int = setting(0, ge=0)
     """processes of phase 1; 0: one for each core where it pays. The result does not depend on it"""
 
     def __post_init__(self) -> None:
-        if self.preset not in SIZE_OF:
-            raise ConfigError(f"preset={self.preset!r}: use {', '.join(SIZE_OF)}")
-        if self.test not in ("", "total", "prefix", "both"):
-            raise ConfigError(f"test={self.test!r}: use total, prefix or both")
+        super().__post_init__()
         if self.size and self.size not in SIZES:
             raise ConfigError(f"size={self.size!r}: use {', '.join(SIZES)}")
         seconds(self.max_time)

@@ -11,10 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from eventcargo.discovery.config import DiscoverConfig
-from eventcargo.discovery.progress import stage_bars
-from eventcargo.discovery.results import RunResults, read_results
+from eventcargo.discovery.results import RunResults, read_report_input, read_results
 from eventcargo.discovery.run_folder import RunManifest
-from eventcargo.discovery.stages import Discovery
+from eventcargo.discovery.stages import discover
 from eventcargo.edges import EdgeTable
 from eventcargo.errors import ConfigError
 from eventcargo.evaluation import evaluate
@@ -26,15 +25,17 @@ from eventcargo.knowledge import Knowledge
 from eventcargo.models.density import DensityModel, label_probabilities
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.explain import Explanation, explain
+from eventcargo.progress import progress_bars
 from eventcargo.report import write_report
 
 
 class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """For every label, the event types that cause it.
 
-    Settings are those of `DiscoverConfig`; `n_jobs` is the number of processes of phase 1 (None: as many as
-    pay), `show_progress` draws bars on standard error. After `fit`: `graph_`, `edges_`, `model_`, `quality_`,
-    `rules_`, `verdicts_`, `baseline_`.
+    A `model` that is given is used as it is; otherwise `fit` trains one. The other settings are those of
+    `DiscoverConfig`; `n_jobs` is the number of processes of phase 1 (None: as many as pay), `show_progress`
+    draws bars on standard error. After `fit`: `graph_`, `edges_`, `model_`, `quality_`, `rules_`,
+    `verdicts_`, `baseline_`.
 
     >>> from eventcargo.simulate import simulate
     >>> simulated = simulate("chain", sequences=400, labels=2, seed=100)
@@ -45,6 +46,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def __init__(
         self,
+        model: DensityModel | None = None,
         *,
         preset: str = "default",
         max_time: str = "30m",
@@ -59,6 +61,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         n_jobs: int | None = None,
         show_progress: bool = False,
     ) -> None:
+        self.model = model
         self.preset = preset
         self.max_time = max_time
         self.test = test
@@ -72,13 +75,6 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.n_jobs = n_jobs
         self.show_progress = show_progress
 
-    @classmethod
-    def from_model(cls, model: DensityModel, **settings: Any) -> "Cargo":
-        """An estimator that uses a model trained elsewhere; `fit` then trains nothing."""
-        cargo = cls(**settings)
-        cargo._given = model
-        return cargo
-
     def fit(
         self,
         data: Any,
@@ -88,31 +84,30 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         resume: bool = False,
         **columns: Any,
     ) -> "Cargo":
-        """Train, extract, fuse; `data` is an `EventDataset`, or tables as `read_events` takes them.
+        """Run all stages; `data` is an `EventDataset`, or tables as `read_events` takes them.
 
-        With `run` everything is kept in that folder, and `resume=True` goes on with a run that was stopped.
+        With `run` everything is kept in that folder, and `resume=True` continues a run that was stopped.
         """
         events = data if isinstance(data, EventDataset) else read_events(data, labels, **columns)
         if isinstance(data, EventDataset) and (labels is not None or columns):
-            raise ConfigError("an EventDataset brings its labels and columns; give nothing else")
+            raise ConfigError("an EventDataset has its labels and columns already; give nothing else")
         folder = self._temporary_folder() if run is None else Path(run)
-        given = getattr(self, "_given", None)
-        with stage_bars(self.show_progress) as tell:
-            discovery = Discovery(
+        with progress_bars(self.show_progress) as progress:
+            results = discover(
                 events,
                 folder,
                 self._config(),
                 knowledge=self.knowledge,
-                model=given,
+                model=self.model,
                 resume=resume,
-                tell=tell,
+                progress=progress,
             )
-            self._take(discovery.run(), folder)
+        self._take(results, folder)
         self._data = events
         return self
 
     def explain(self, sequence: EventSequence, labels: Any = None) -> Explanation:
-        """Which events of one sequence moved which labels."""
+        """The events of one sequence that moved its labels."""
         return explain(self._fitted().model_, sequence, labels)
 
     def predict_proba(self, data: EventDataset) -> pl.DataFrame:
@@ -129,14 +124,14 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         return evaluate(self._fitted().graph_, truth).macro.f1
 
     def write_report(self, path: str | Path, data: EventDataset | None = None) -> None:
-        """Write one HTML page with everything that was found; `data` where the estimator was loaded."""
+        """Write one HTML page with all results; a loaded estimator needs `data`."""
         shown = data if data is not None else getattr(self._fitted(), "_data", None)
         if shown is None:
             raise ConfigError("a loaded estimator has no data to show; give data=")
-        write_report(path, self._findings.content(shown))
+        write_report(path, read_report_input(self._folder, shown))
 
     def save(self, folder: str | Path) -> None:
-        """Write everything that was found to a new folder, for `load`."""
+        """Write all results to a new folder, for `load`."""
         check_new_folder(Path(folder))
         shutil.copytree(self._fitted()._folder, folder, dirs_exist_ok=True)
 
@@ -145,19 +140,19 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """The estimator of a run's folder: from `save`, `fit(run=...)` or the command `discover`."""
         settings = RunManifest.read(Path(folder)).settings
         known = {name: settings[name] for name in cls._get_param_names() if name in settings}
-        cargo = cls(**{**known, "knowledge": None, "device": device})
+        cargo = cls(**{**known, "model": None, "knowledge": None, "device": device})
         cargo._take(read_results(Path(folder), load_model(Path(folder) / "model", device)), Path(folder))
         return cargo
 
     @property
     def edges_(self) -> EdgeTable:
-        """What phase 1 found in single sequences, read from disk."""
-        return EdgeTable.read(self._fitted()._findings.edges)
+        """The edges of single sequences (phase 1), read from disk."""
+        return EdgeTable.read(self._fitted()._results.edges)
 
-    def _take(self, found: RunResults, folder: Path) -> None:
-        self._findings, self._folder = found, folder
-        self.model_, self.graph_, self.baseline_ = found.model, found.graph, found.baseline
-        self.rules_, self.verdicts_, self.quality_ = found.rules, found.verdicts, found.quality
+    def _take(self, results: RunResults, folder: Path) -> None:
+        self._results, self._folder = results, folder
+        self.model_, self.graph_, self.baseline_ = results.model, results.graph, results.baseline
+        self.rules_, self.verdicts_, self.quality_ = results.rules, results.verdicts, results.quality
 
     def _temporary_folder(self) -> Path:
         """A folder that is deleted with the estimator."""

@@ -1,20 +1,25 @@
 """RunResults: everything a run found, read from its folder."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from eventcargo.discovery.run_folder import RunManifest
-from eventcargo.edges import EdgeTable
+from eventcargo.discovery.run_folder import BASELINE, EDGES, GRAPH, QUALITY, RULES, RUN, VERDICTS, RunManifest
+from eventcargo.edges import EdgeFolder, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.models.density import DensityModel
+from eventcargo.quality import Quality
 from eventcargo.report import ReportInput
 from eventcargo.rules import Rule, read_rules
 from eventcargo.verdicts import Verdict, read_verdicts
+
+Artefact = TypeVar("Artefact")
+
+EDGE_SETTINGS = {"test": "test of phase 1", "threshold": "threshold, nats", "model": "model", "seed": "seed"}
+"""Settings of phase 1 that the report shows where there is no run.json, and their names there."""
 
 
 @dataclass(frozen=True)
@@ -27,38 +32,50 @@ class RunResults:
     baseline: LabelGraph
     rules: Mapping[str, Rule | None]
     verdicts: Mapping[str, Verdict]
-    quality: Mapping[str, Any] | None
-    about: Mapping[str, str]  # what was run, in words
-
-    def content(self, data: EventDataset) -> ReportInput:
-        """What the report shows."""
-        edges = EdgeTable.read(self.edges)
-        return ReportInput(
-            self.graph, data, edges, self.quality, self.rules, self.verdicts, self.baseline, self.about
-        )
+    quality: Quality | None
 
 
 def read_results(folder: Path, model: DensityModel) -> RunResults:
-    """The findings of a run with this model."""
+    """The results of a run with this model."""
     return RunResults(
         model,
-        folder / "edges",
-        read_graph(folder / "graph.parquet"),
-        read_graph(folder / "baseline.parquet"),
-        read_rules(folder / "rules.json"),
-        read_verdicts(folder / "verdicts.json"),
+        folder / EDGES,
+        read_graph(folder / GRAPH),
+        read_graph(folder / BASELINE),
+        read_rules(folder / RULES),
+        read_verdicts(folder / VERDICTS),
         read_quality(folder),
-        _about(RunManifest.read(folder)),
     )
 
 
-def read_quality(folder: Path) -> dict[str, Any] | None:
-    """The content of quality.json; None for a model that was not judged."""
-    path = folder / "model" / "quality.json"
-    return json.loads(path.read_text("utf-8")) if path.exists() else None
+def read_quality(folder: Path) -> Quality | None:
+    """The quality of a run's model; None where it was not measured."""
+    return _read(folder / QUALITY, Quality.read)
 
 
-def _about(record: RunManifest) -> dict[str, str]:
-    """What was asked for and how long it took, without what is empty."""
-    shown = {name: str(value) for name, value in record.settings.items() if value not in ("", None, 0)}
-    return {**shown, "time": ", ".join(f"{name} {value:,.0f} s" for name, value in record.seconds.items())}
+def read_report_input(folder: Path, data: EventDataset, baseline: Path | None = None) -> ReportInput:
+    """What the report of a run shows; only the graph must exist. `baseline` replaces the run's own."""
+    return ReportInput(
+        graph=read_graph(folder / GRAPH),
+        data=data,
+        edges=_read(folder / EDGES, EdgeTable.read),
+        quality=read_quality(folder),
+        rules=_read(folder / RULES, read_rules) or {},
+        verdicts=_read(folder / VERDICTS, read_verdicts) or {},
+        baseline=read_graph(baseline) if baseline else _read(folder / BASELINE, read_graph),
+        about=_about(folder),
+    )
+
+
+def _read(path: Path, reader: Callable[[Path], Artefact]) -> Artefact | None:
+    return reader(path) if path.exists() else None
+
+
+def _about(folder: Path) -> dict[str, str]:
+    """The settings of a run and how long it took, without what is empty."""
+    if not (folder / RUN).exists():
+        plan = EdgeFolder.open(folder / EDGES).plan if (folder / EDGES).exists() else {}
+        return {words: str(plan[name]) for name, words in EDGE_SETTINGS.items() if name in plan}
+    manifest = RunManifest.read(folder)
+    shown = {name: str(value) for name, value in manifest.settings.items() if value not in ("", None, 0)}
+    return {**shown, "time": ", ".join(f"{name} {value:,.0f} s" for name, value in manifest.seconds.items())}

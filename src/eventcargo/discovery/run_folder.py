@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from eventcargo.errors import ConfigError, DataError
-from eventcargo.files import read_document, write_document
+from eventcargo.files import check_same_settings, read_document, write_document
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import write_graph
 from eventcargo.verdicts import Verdict, write_verdicts
 
-FORMAT, FORMAT_VERSION = "eventcargo-run", 1
+FORMAT, FORMAT_VERSION = "eventcargo-run", 2
 
+RUN, MODEL, EDGES, BASELINE, REPORT = "run.json", "model", "edges", "baseline.parquet", "report.html"
+QUALITY, RULES, VERDICTS = "model/quality.json", "rules.json", "verdicts.json"
 FUSED, GRAPH, GRAPH_JSON = "fused.parquet", "graph.parquet", "graph.json"
 """Phase 2's graph as it was fused; and the graph of the run so far: fused, then verified."""
 
@@ -31,7 +33,7 @@ def write_verified(folder: Path, graph: LabelGraph) -> None:
 
 def write_judged(folder: Path, graph: LabelGraph, verdicts: Mapping[str, Verdict]) -> None:
     """Write the verdicts, and the graph's JSON with them."""
-    write_verdicts(folder / "verdicts.json", verdicts)
+    write_verdicts(folder / VERDICTS, verdicts)
     notes = {
         label: {"level": verdict.level, "reasons": list(verdict.reasons)}
         for label, verdict in verdicts.items()
@@ -50,27 +52,24 @@ class RunManifest:
 
     @classmethod
     def begin(cls, folder: Path, settings: Mapping[str, Any], resume: bool) -> "RunManifest":
-        """A new record, or the one of a run with the same settings that is gone on with."""
-        path = folder / "run.json"
+        """A new manifest, or that of an existing run, which is continued only with the same settings."""
+        path = folder / RUN
         if not path.exists():
-            record = cls(path, dict(settings))
-            record.write()
-            return record
+            manifest = cls(path, dict(settings))
+            manifest.write()
+            return manifest
         if not resume:
-            raise ConfigError(f"{folder} holds a run already; go on with resume, or choose a new folder")
-        record = cls.read(folder)
-        for name in sorted(set(settings) | set(record.settings)):
-            if settings.get(name) != record.settings.get(name):
-                raise ConfigError(
-                    f"{folder} was begun with {name}={record.settings.get(name)!r}, now it is "
-                    f"{settings.get(name)!r}; resume with the same settings and data, or choose a new folder"
-                )
-        return record
+            raise ConfigError(
+                f"{folder} holds a run already; resume it, or choose a new folder"
+            )
+        manifest = cls.read(folder)
+        check_same_settings(folder, manifest.settings, settings)
+        return manifest
 
     @classmethod
     def read(cls, folder: Path) -> "RunManifest":
-        """The record of a run."""
-        path = folder / "run.json"
+        """The manifest of a run."""
+        path = folder / RUN
         if not path.exists():
             raise DataError(f"{folder} holds no run: it has no run.json; run discover first")
         content = read_document(path, FORMAT, FORMAT_VERSION)

@@ -1,4 +1,4 @@
-"""Scores of found boundaries against a known truth, with the floors and ceilings to read them by."""
+"""Score boundaries against a known truth, with trivial floors and the best reachable score."""
 
 from eventcargo.evaluation.boundaries import evaluate
 from eventcargo.evaluation.floors import coverage_ceiling, most_frequent, predict_all, predict_all_oneshot

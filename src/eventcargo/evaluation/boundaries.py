@@ -1,7 +1,7 @@
-"""The global protocol: found boundaries against true ones, label by label.
+"""The global protocol: compare found with true boundaries, label by label.
 
-The truth of a label is every literal of its rule. Signs, strengths and order of edges are not compared, only
-which event types stand in the boundary.
+The true boundary of a label has every event type of its rule. Only the event types of a boundary are
+compared, not signs, strengths or the order of edges.
 """
 
 import warnings
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from eventcargo.errors import EventCargoWarning
+from eventcargo.errors import EventCargoWarning, counted
 from eventcargo.evaluation.reference import EventMap, Reference
 from eventcargo.evaluation.scores import Scores, score_labels
 from eventcargo.graphs import LabelGraph
@@ -28,9 +28,9 @@ def evaluate(
     Parameters
     ----------
     negated
-        False ignores the true edges of sign -1: they need not be found, and finding them is no mistake.
+        False ignores the true edges with sign -1: they need not be found, and finding them is no error.
     labels
-        Labels to evaluate, all of the truth by default. One missing in `graph` counts as an empty boundary.
+        Labels to evaluate, by default all of the truth. A label missing in `graph` has an empty boundary.
     event_of
         Maps event names of both graphs before they are compared; edges that become equal count once.
 
@@ -44,8 +44,8 @@ def evaluate(
     foreign = [label for label in graph.labels if label not in truth.support]
     if foreign and labels is None:
         warnings.warn(
-            f"{len(foreign):,} of {len(graph.labels):,} labels found are not in the truth and were left out, "
-            f"the first: {foreign[0]!r}",
+            f"left out {len(foreign):,} of {counted(len(graph.labels), 'label')} of the graph that the truth "
+            f"lacks, the first: {foreign[0]!r}",
             EventCargoWarning,
             stacklevel=2,
         )
@@ -54,7 +54,7 @@ def evaluate(
 
 
 def score_pairs(reference: Reference, found: pl.DataFrame) -> Scores:
-    """Scores of found pairs (label, event) that already have compared names."""
+    """Scores of found pairs (label, event) whose events are already mapped."""
     hits = found.join(reference.pairs, on=["label", "event"], how="semi")
     counts = reference.labels
     for name, table in (("n_true", reference.pairs), ("n_found", found), ("n_hit", hits)):

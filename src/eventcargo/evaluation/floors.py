@@ -1,7 +1,7 @@
-"""What a score must beat and what it can reach: trivial floors and the coverage ceiling.
+"""Trivial floors and the best reachable score.
 
-None of these learns anything: a method that does not clear the floors has found nothing, and one that
-stands at the ceiling cannot be improved on these data.
+Neither learns anything: a method that does not beat the floors has found nothing, and a method at the ceiling
+cannot be improved on these data.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ from eventcargo.graphs import LabelGraph
 def predict_all(
     data: EventDataset, truth: LabelGraph, *, negated: bool = True, event_of: EventMap | None = None
 ) -> Scores:
-    """Scores of the graph that puts every event type of the data into every boundary, without building it.
+    """Scores of the graph with every event type of the data in every boundary, without building it.
 
     >>> from eventcargo import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01", "U02"), (0, 1), ("brake",))])
@@ -51,10 +51,10 @@ def predict_all(
 def most_frequent(
     data: EventDataset, truth: LabelGraph, *, negated: bool = True, event_of: EventMap | None = None
 ) -> LabelGraph:
-    """For every label its most frequent event types, as many as its true boundary has: a graph to evaluate.
+    """A graph of the most frequent event types of every label, as many as its true boundary has.
 
-    Frequent means in how many of the sequences that carry the label the event type occurs; ties by name.
-    `frequency` is that share. Event types have their compared names.
+    `frequency` is the share of sequences with the label in which the event type occurs; ties go by name.
+    Event types have mapped names.
 
     >>> from eventcargo import EventSequence
     >>> data = EventDataset.from_sequences([
@@ -72,20 +72,20 @@ def most_frequent(
         for j, label in enumerate(data.label_names)
         for i, count in _largest(together, j, sizes.get(label, 0))
     ]
-    # The strength orders a boundary; here it is the frequency, as nothing else was measured.
+    # The strength orders a boundary; the frequency is all that was measured.
     schema = {"label": pl.String, "event": pl.String, "frequency": pl.Float64}
     table = pl.DataFrame(edges, schema).with_columns(strength=pl.col("frequency"))
-    counted = dict(zip(data.label_names, data.support.tolist(), strict=True))
-    return LabelGraph.from_edges(table, {label: counted.get(label, 0) for label in truth.labels})
+    support = dict(zip(data.label_names, data.support.tolist(), strict=True))
+    return LabelGraph.from_edges(table, {label: support.get(label, 0) for label in truth.labels})
 
 
 def coverage_ceiling(
     data: EventDataset, truth: LabelGraph, *, negated: bool = True, event_of: EventMap | None = None
 ) -> Scores:
-    """Scores of the best graph these data allow: the truth without the edges that leave no trace in them.
+    """Scores of the best graph that these data allow: the truth without edges that leave no trace in them.
 
-    An edge can be found if its event type occurs in at least one sequence that carries the label; an edge
-    of sign -1 if its event type occurs in the data at all.
+    An edge can be found if its event type occurs in at least one sequence with the label; an edge with sign
+    -1, if its event type occurs in the data at all.
 
     >>> from eventcargo import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0,), ("brake",))])
@@ -98,20 +98,20 @@ def coverage_ceiling(
     label_ids = {label: j for j, label in enumerate(data.label_names)}
     event_ids = {event: i for i, event in enumerate(names)}
     occurs = set(np.unique(presence.indices).tolist())
-    met = {label: set(_row(together, j)[0].tolist()) for label, j in label_ids.items()}
-    kept = [
+    occurs_with = {label: set(_row(together, j)[0].tolist()) for label, j in label_ids.items()}
+    reachable = [
         (label, event)
         for label, event, is_negated in reference.pairs.iter_rows()
-        if event_ids.get(event) in (occurs if is_negated else met.get(label, ()))
+        if event_ids.get(event) in (occurs if is_negated else occurs_with.get(label, ()))
     ]
-    found = pl.DataFrame(kept, {"label": pl.String, "event": pl.String}, orient="row")
-    return score_pairs(reference, found)
+    edges = pl.DataFrame(reachable, {"label": pl.String, "event": pl.String}, orient="row")
+    return score_pairs(reference, edges)
 
 
 def predict_all_oneshot(
     data: EventDataset, truth: LabelGraph, *, negated: bool = True, event_of: EventMap | None = None
 ) -> OneshotScores:
-    """One-shot scores of flagging every event type of a sequence for every label it carries.
+    """One-shot scores of an edge from every event type of a sequence to every label that it carries.
 
     >>> from eventcargo import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01", "U02"), (0, 1), ("brake",))])
@@ -132,7 +132,7 @@ def predict_all_oneshot(
 
 
 def _presence(data: EventDataset, event_of: EventMap | None) -> tuple[sp.csr_array, list[str]]:
-    """Which compared event types occur in which sequence, and their names, sorted."""
+    """Which mapped event types occur in which sequence, and their names, sorted."""
     presence = data.presence()
     if event_of is None:
         return presence, list(data.event_names)
@@ -148,7 +148,7 @@ def _presence(data: EventDataset, event_of: EventMap | None) -> tuple[sp.csr_arr
 
 
 def _together(data: EventDataset, event_of: EventMap | None) -> tuple[sp.csr_array, list[str]]:
-    """In how many sequences label and event type occur together: (labels, event types)."""
+    """Number of sequences in which label and event type occur together: (labels, event types)."""
     presence, names = _presence(data, event_of)
     return sp.csr_array(data.label_matrix().T @ presence), names
 
@@ -159,7 +159,7 @@ def _row(matrix: sp.csr_array, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _largest(matrix: sp.csr_array, row: int, size: int) -> list[tuple[int, int]]:
-    """The `size` largest entries of a row as (column, value); ties by column, zeros never."""
+    """The `size` largest nonzero entries of a row as (column, value); ties go by column."""
     columns, values = _row(matrix, row)
     order = np.lexsort((columns, -values))[:size]
     return list(zip(columns[order].tolist(), values[order].tolist(), strict=True))

@@ -1,7 +1,7 @@
 """Scores over folds: the mean and the spread of every average.
 
-As in the paper the method runs on each fold by itself, not on the rest: a fold is a smaller population, and
-the spread says how much the graph depends on which sequences were seen.
+As in the paper, the method runs on each fold by itself, not on the rest: a fold is a smaller population, and
+the spread says how much the graph depends on the choice of sequences.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,10 +21,10 @@ from eventcargo.graphs import LabelGraph
 
 @dataclass(frozen=True)
 class FoldSummary:
-    """The scores of every fold and a `table` of them: average, measure, mean, sd.
+    """The scores of every fold and a `table` with the columns average, measure, mean, sd.
 
-    `sd` is the sample standard deviation (divided by folds - 1), null for a single fold. An average that is
-    not known in every fold is null.
+    `sd` is the sample standard deviation (n - 1 in the denominator), null for a single fold. An average that
+    is unknown in a fold is null.
     """
 
     folds: tuple[Scores, ...]
@@ -48,7 +48,7 @@ def summarise_folds(folds: Sequence[Scores]) -> FoldSummary:
     ('micro', 'precision', 0.5, 0.707...)
     """
     if not folds:
-        raise ConfigError("0 folds to summarise; give the scores of at least one")
+        raise ConfigError("0 folds to summarise; give the scores of at least one fold")
     rows = [(name, measure, *_spread(folds, name, measure)) for name in AVERAGES for measure in MEASURES]
     schema = {"average": pl.String, "measure": pl.String, "mean": pl.Float64, "sd": pl.Float64}
     return FoldSummary(tuple(folds), pl.DataFrame(rows, schema, orient="row"))
@@ -74,8 +74,8 @@ def cross_validate(
 ) -> FoldSummary:
     """Run `method` on each of `k` random folds of `data`, evaluate each graph, and summarise.
 
-    All labels of the truth count in every fold, also one that no sequence of the fold carries; the weights
-    of the weighted average are the support counted in the fold.
+    All labels of the truth count in every fold, even a label that no sequence of the fold carries; the
+    weighted average uses the support in the fold.
 
     >>> from eventcargo import EventSequence
     >>> sequences = [EventSequence(str(i), ("P01", "U02"), (0, 1), ("brake",)) for i in range(4)]

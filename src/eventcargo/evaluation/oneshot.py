@@ -1,8 +1,8 @@
-"""The one-shot protocol: edges found in single sequences against the literals that occur there.
+"""The one-shot protocol: compare edges of single sequences with the true event types that occur there.
 
-A unit is a sequence and a label it carries that the truth knows. Its truth is the members of the label's
-boundary that occur in the sequence. A unit in which none occurs has nothing to find: it is left out together
-with its edges, and counted.
+A unit is a sequence with one label that it carries and the truth knows. Its true event types are the members
+of the label's boundary that occur in the sequence. A unit without any has nothing to find: it is left out
+together with its edges, and counted.
 """
 
 import warnings
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eventcargo.errors import DataError, EventCargoWarning
+from eventcargo.errors import DataError, EventCargoWarning, counted
 from eventcargo.evaluation.reference import EventMap, Reference
 from eventcargo.evaluation.scores import COUNTS, MEASURES, Scores, mean_of, pooled, with_ratios
 from eventcargo.events import EventDataset
@@ -23,10 +23,10 @@ UNIT = ["row", "label"]
 
 @dataclass(frozen=True)
 class OneshotScores(Scores):
-    """Scores over units. `support` of a label is its number of units, its measures are means over them.
+    """Scores over units. `support` of a label is its number of units; its measures are means over them.
 
-    `weighted` is the mean over units, `macro` the mean over labels that have a unit, `micro` pools the counts
-    of all units. `n_empty` units had no true event and were left out.
+    `weighted` is the mean over units, `macro` the mean over labels with a unit, `micro` pools the counts of
+    all units. `n_empty` units without a true event type are left out.
     """
 
     n_units: int = 0
@@ -45,12 +45,12 @@ def evaluate_oneshot(
     negated: bool = True,
     event_of: EventMap | None = None,
 ) -> OneshotScores:
-    """Precision, recall and F1 of edges found in single sequences.
+    """Precision, recall and F1 of the edges of single sequences.
 
     Parameters
     ----------
     edges
-        One row per edge: sequence, label, event. An event flagged at several positions counts once.
+        One row per edge: sequence, label, event. An event type found at several positions counts once.
     negated, event_of
         As in `evaluate`; `event_of` maps the event names of the data as well.
 
@@ -67,8 +67,8 @@ def evaluate_oneshot(
     found = placed.join(units, on=UNIT, how="semi")
     if len(found) < len(placed):
         warnings.warn(
-            f"{len(placed) - len(found):,} of {len(placed):,} edges are of no unit and were left out: their "
-            "sequence is not in the data, does not carry their label, or the truth does not know it",
+            f"left out {len(placed) - len(found):,} of {counted(len(placed), 'edge')}: the sequence is not "
+            "in the data or does not carry the label, or the label is not in the truth",
             EventCargoWarning,
             stacklevel=2,
         )
@@ -81,7 +81,7 @@ def evaluate_oneshot(
 
 
 def carried_labels(data: EventDataset, reference: Reference) -> pl.DataFrame:
-    """The units: row of the sequence, label."""
+    """The units: row (of the sequence), label."""
     rows = np.repeat(np.arange(len(data)), data.label_rows.lengths)
     names = pl.Series(data.label_names, dtype=pl.String)
     labels = names.gather(data.label_rows.gather(data.labels))
@@ -89,12 +89,12 @@ def carried_labels(data: EventDataset, reference: Reference) -> pl.DataFrame:
 
 
 def true_members(units: pl.DataFrame, data: EventDataset, reference: Reference) -> pl.DataFrame:
-    """The truth of every unit: row, label, event."""
+    """The true event types of every unit: row, label, event."""
     return _members_present(units, data, reference.pairs, reference.event_of)
 
 
 def ignored_members(units: pl.DataFrame, data: EventDataset, reference: Reference) -> pl.DataFrame:
-    """Events of every unit that are neither true nor false there: row, label, event."""
+    """The ignored event types of every unit, neither true nor false: row, label, event."""
     return _members_present(units, data, reference.ignored, reference.event_of)
 
 
@@ -107,17 +107,17 @@ def _members_present(
 
 
 def _occurrences(data: EventDataset, wanted: set[str], event_of: EventMap | None) -> pl.DataFrame:
-    """Which of the `wanted` events occur in which sequence: row, event. Other events never become rows."""
+    """Which of the `wanted` event types occur in which sequence: row, event."""
     names = [event_of(name) if event_of else name for name in data.event_names]
     is_wanted = np.array([name in wanted for name in names], bool)
     _, events, _ = data.flat()
-    kept = np.flatnonzero(is_wanted[events])
-    rows = np.searchsorted(data.rows.offsets, kept, side="right") - 1
-    return pl.DataFrame({"row": rows, "event": pl.Series(names, dtype=pl.String).gather(events[kept])})
+    positions = np.flatnonzero(is_wanted[events])
+    rows = np.searchsorted(data.rows.offsets, positions, side="right") - 1
+    return pl.DataFrame({"row": rows, "event": pl.Series(names, dtype=pl.String).gather(events[positions])})
 
 
 def count_rows(name: str, table: pl.DataFrame) -> pl.DataFrame:
-    """Number of rows of `table` for every unit it holds: row, label, `name`."""
+    """Number of rows of `table` per unit: row, label, `name`."""
     return table.group_by(UNIT).agg(pl.len().cast(pl.Int64).alias(name))
 
 
@@ -126,8 +126,8 @@ def score_units(units: pl.DataFrame) -> OneshotScores:
     scored = with_ratios(units.filter(pl.col("n_true") > 0))
     if len(scored) == 0:
         raise DataError(
-            f"nothing to score: of {len(units):,} sequences with a label of the truth, 0 hold an event of "
-            "its boundary; check that data and truth use the same names"
+            f"nothing to score: of {counted(len(units), 'sequence')} with a label of the truth, 0 have an "
+            "event of its boundary; check that data and truth use the same names"
         )
     per_label = (
         scored.group_by("label")
@@ -150,14 +150,15 @@ def _checked(edges: pl.DataFrame) -> pl.DataFrame:
         if column not in edges.columns:
             raise DataError(f"edges need the column {column!r}; got {edges.columns}")
         if edges[column].dtype not in (pl.String, pl.Categorical, pl.Enum):
-            raise DataError(f"column {column!r} of the edges is {edges[column].dtype}; it must be names")
+            raise DataError(f"column {column!r} of the edges is {edges[column].dtype}; give names")
         if edges[column].null_count():
-            raise DataError(f"{edges[column].null_count():,} edges have no {column}; every edge needs one")
+            empty = counted(edges[column].null_count(), "edge")
+            raise DataError(f"{empty} without {column}; every edge needs one")
     return edges.select(pl.col(columns).cast(pl.String))
 
 
 def _place(edges: pl.DataFrame, data: EventDataset) -> pl.DataFrame:
-    """Edges with the row of their sequence in place of its id, null if it has none: row, label, event."""
+    """Edges with the row of their sequence in place of its id, null if it is unknown: row, label, event."""
     ids = pl.Series(data.sequence_ids).cast(pl.String)
     rows = pl.DataFrame({"sequence": ids, "row": np.arange(len(data))})
     return edges.join(rows, on="sequence", how="left").select("row", "label", "event")

@@ -1,13 +1,15 @@
 """Scores: precision, recall and F1 of every label, and their micro, macro and weighted averages.
 
-Both protocols (whole boundaries, single sequences) end here. What happens to empty sets is decided once, in
-`with_ratios`, and holds for labels, for single sequences and for pooled counts.
+Both protocols (whole boundaries, single sequences) end here. `with_ratios` alone decides how empty sets
+score, for labels, for single sequences and for pooled counts.
 """
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import polars as pl
+
+from eventcargo.errors import counted
 
 MEASURES = ("precision", "recall", "f1")
 AVERAGES = ("micro", "macro", "weighted")
@@ -16,7 +18,7 @@ COUNTS = ("n_true", "n_found", "n_hit")
 
 @dataclass(frozen=True)
 class Average:
-    """Precision, recall and F1, averaged in one way; F1 is averaged itself, not made from the other two."""
+    """Precision, recall and F1, averaged in one way; F1 is itself averaged, not computed from the others."""
 
     precision: float
     recall: float
@@ -28,8 +30,8 @@ class Scores:
     """How well boundaries were found.
 
     `per_label` has the columns label, support, n_true, n_found, n_hit, precision, recall, f1, sorted by
-    label. `micro` pools the counts, `macro` is the mean over labels, `weighted` the mean weighted by support;
-    where that is not known `weighted` is None and `weighted_note` says why.
+    label. `micro` pools the counts, `macro` is the mean over labels, `weighted` the mean weighted by support.
+    If the support is unknown, `weighted` is None and `weighted_note` says why.
     """
 
     per_label: pl.DataFrame
@@ -63,11 +65,11 @@ def _plain(average: Average | None) -> dict[str, float] | None:
 
 
 def with_ratios(counts: pl.DataFrame) -> pl.DataFrame:
-    """`counts` with precision, recall and f1 = 2 n_hit / (n_true + n_found) beside n_true, n_found, n_hit.
+    """`counts` with precision, recall and f1 = 2 n_hit / (n_true + n_found) added to n_true, n_found, n_hit.
 
     Empty sets: nothing true and nothing found is right (1, 1, 1). Nothing found although something is true
-    has precision 0, so that silence earns nothing. Something found although nothing is true has precision
-    and F1 0 and recall 1: nothing was missed, and a further wrong edge never changes recall.
+    has precision 0, so silence earns nothing. Something found although nothing is true has precision and F1 0
+    and recall 1: nothing was missed, and another wrong edge never changes recall.
     """
     true, found, hit = (pl.col(name) for name in COUNTS)
     nothing_true = (true == 0).cast(pl.Float64)
@@ -88,7 +90,7 @@ def mean_of(table: pl.DataFrame, weights: pl.Series | None = None) -> Average:
 
 
 def pooled(counts: pl.DataFrame) -> Average:
-    """The three measures of the counts of all rows taken together."""
+    """The three measures of the counts summed over all rows."""
     total = with_ratios(counts.select(pl.col(COUNTS).sum()))
     return Average(*total.select(MEASURES).row(0))
 
@@ -104,9 +106,9 @@ def score_labels(counts: pl.DataFrame) -> Scores:
 def _why_not_weighted(support: pl.Series) -> str | None:
     if support.null_count():
         return (
-            f"the support of {support.null_count():,} of {len(support):,} labels is not known; "
+            f"the support of {support.null_count():,} of {counted(len(support), 'label')} is unknown; "
             "use count_support(truth, data)"
         )
     if support.sum() == 0:
-        return f"the support of all {len(support):,} labels is 0"
+        return f"the support is 0 for all of {counted(len(support), 'label')}"
     return None

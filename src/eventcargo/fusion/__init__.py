@@ -1,8 +1,8 @@
-"""Phase 2: from the edges of single sequences to one graph, by the rules of the paper and a better one.
+"""Phase 2: fuse the edges of single sequences into one graph, by a criterion of the paper or a better one.
 
-A `VoteStore` counts the votes. A rule gives every label the least frequency (union, static, adaptive), the
-least mutual information (bes, caig, fpr) or the least share that an edge surely has (confident); `fuse`
-applies it.
+A `VoteStore` counts the votes. A criterion sets the threshold of every label: the smallest frequency (union,
+static, adaptive), the smallest mutual information (bes, caig, fpr), or the smallest share that the lower end
+of an edge's interval must reach (confident). `fuse` applies it.
 """
 
 from eventcargo.fusion.config import CRITERIA, FuseConfig

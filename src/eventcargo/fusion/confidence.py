@@ -1,9 +1,9 @@
-"""Stability: in which share of bootstrap samples of the sequences an edge would be kept.
+"""Stability: the share of bootstrap samples of the sequences in which an edge is kept, in closed form.
 
-In a Poisson bootstrap every sequence counts a Poisson number of times, of mean 1. Sums of these are Poisson
-again: the votes of an edge, the sequences that had the event type and did not vote, and those that had it not
-are three independent Poisson numbers, whose means are what was counted. So nothing has to be drawn: the share
-is a sum over the numbers these can be. Thresholds that follow from the supports of all labels are held.
+In a Poisson bootstrap (Hanley & MacGibbon 2006) every sequence counts Poisson(1) times. Sums of Poisson
+variables are Poisson again, so an edge's votes, its exposed sequences without a vote and its tested sequences
+without the event type are independent Poisson numbers whose means are the observed counts. The share is a sum
+over their values and needs no draws. Thresholds that depend on the supports of all labels stay fixed.
 """
 
 from collections.abc import Callable
@@ -16,35 +16,38 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CELLS = 33
-"""Groups of the numbers that a Poisson number can be; each is one number where these are few."""
+"""Cells into which the values of a Poisson number are grouped; a cell is one value if there are few."""
 
 WIDTH = 4.5
-"""Standard deviations to either side within which the cells are; the first and the last have the tails."""
+"""Standard deviations on either side of the mean that the cells cover; the outer cells hold the tails."""
 
 AT_ONCE = 500
-"""Edges worked on together."""
+"""Edges processed together."""
 
 Border = Callable[[Floats, Ints], Floats]
-"""Of numbers of votes (edges, cells) of some edges (by row): the most sequences without a vote, -1: none."""
+"""Maps votes (edges, cells) of the edges `rows` to the most misses that keep the edge; -1: none does."""
 
 
 def stability(votes: Ints, met: Ints, tested: Ints, of_tested: Border, of_met: Border) -> Floats:
-    """The share of bootstrap samples in which neither border is passed.
+    """The share of bootstrap samples in which each edge is kept: neither border is crossed.
 
     Parameters
     ----------
     votes, met, tested
-        Of each edge: sequences that voted, that had the event type, and in which the label was tested.
+        Of each edge: sequences that vote, that are exposed, and in which the label is tested.
     of_tested, of_met
-        How many of those tested, and of those met, may have no vote.
+        The most tested, and the most exposed, sequences that may have no vote.
 
     >>> one = np.array([1])
     >>> any_vote = lambda k, rows: np.where(k > 0, np.inf, -1.0)
     >>> stability(one, one, one, any_vote, any_vote).round(3).tolist()  # 1 - exp(-1)
     [0.632]
     """
-    found, sure = _clear_cases(votes, met, tested, of_tested, of_met)
-    left = np.flatnonzero(~sure)
+    # P(kept) = sum_k P(K = k) sum_{m <= min(a_k, b_k)} P(M = m) P(R <= a_k - m), where K, M, R are Poisson
+    # with means votes, met - votes, tested - met, and a_k, b_k are the misses that of_tested and of_met
+    # allow. The sums over k and m run over cells of values.
+    kept_share, is_certain = _clear_cases(votes, met, tested, of_tested, of_met)
+    left = np.flatnonzero(~is_certain)
     for start in range(0, len(left), AT_ONCE):
         rows = left[start : start + AT_ONCE]
         votes_of, missed_of = _Cells(votes[rows]), _Cells((met - votes)[rows])
@@ -52,28 +55,29 @@ def stability(votes: Ints, met: Ints, tested: Ints, of_tested: Border, of_met: B
         share = missed_of.share_up_to(np.minimum(most, most_met))  # (edges, votes, missed)
         room = np.maximum(most[:, :, None] - missed_of.middle[:, None, :], 0.0)
         rest = pdtr(room, (tested - met)[rows, None, None].astype(float))
-        found[rows] = np.einsum("ek,em,ekm,ekm->e", votes_of.chance, missed_of.chance, share, rest)
-    return found.clip(0.0, 1.0)
+        weights = votes_of.probability, missed_of.probability
+        kept_share[rows] = np.einsum("ek,em,ekm,ekm->e", *weights, share, rest)
+    return kept_share.clip(0.0, 1.0)
 
 
 def _clear_cases(
     votes: Ints, met: Ints, tested: Ints, of_tested: Border, of_met: Border
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """1 for edges kept even if all numbers are as bad as can be, and for which edges this is so."""
+    """1 for edges kept even at the unfavourable end of every range, else 0; and which edges those are."""
     rows = np.arange(len(votes))
     few = np.floor(np.maximum(votes - _reach(votes), 0))[:, None]
     missed, elsewhere = (n + np.ceil(_reach(n)) for n in (met - votes, tested - met))
-    kept = (missed + elsewhere <= of_tested(few, rows)[:, 0]) & (missed <= of_met(few, rows)[:, 0])
-    return kept.astype(np.float64), kept
+    is_certain = (missed + elsewhere <= of_tested(few, rows)[:, 0]) & (missed <= of_met(few, rows)[:, 0])
+    return is_certain.astype(np.float64), is_certain
 
 
 def _reach(mean: Floats | Ints) -> Floats:
-    """How far from its mean a Poisson number matters."""
+    """The distance from its mean beyond which a Poisson number is negligible."""
     return WIDTH * np.sqrt(mean) + WIDTH
 
 
 class _Cells:
-    """The numbers that Poisson numbers of these means can be, in cells: (edges, cells) all."""
+    """The values of Poisson numbers with these means, grouped into cells: (edges, cells) each."""
 
     def __init__(self, mean: Ints) -> None:
         mu = mean[:, None].astype(np.float64)
@@ -83,16 +87,16 @@ class _Cells:
         self.middle = self.start + (self.step - 1) / 2
         below = np.where(self.start > 0, pdtr(np.maximum(self.start - 1, 0), mu), 0.0)
         below[:, 0] = 0.0
-        self.chance = np.diff(below, axis=1, append=1.0)
+        self.probability = np.diff(below, axis=1, append=1.0)
 
     def share_up_to(self, most: Floats) -> Floats:
-        """The share of each cell's numbers that are at most so many: (edges, votes, cells)."""
+        """The share of each cell's values that are at most `most`: (edges, votes, cells)."""
         within = most[:, :, None] - self.start[:, None, :] + 1
         return (np.floor(within) / self.step[:, None, :]).clip(0.0, 1.0)
 
 
 def share_border(least: Floats) -> Border:
-    """The border of votes / tested >= least, one number for each edge; some vote is needed."""
+    """The border of votes / tested >= least, with one `least` per edge; at least one vote is needed."""
 
     def border(k: Floats, rows: Ints) -> Floats:
         tau = least[rows, None]
@@ -104,7 +108,7 @@ def share_border(least: Floats) -> Border:
 
 
 def lower_end_border(least: float, tail: float, least_votes: int) -> Border:
-    """The border of Jeffreys' interval, with the chance `tail` below it, beginning at `least` or above."""
+    """The border of a Jeffreys interval that leaves `tail` below it and begins at `least` or above."""
 
     def border(k: Floats, rows: Ints) -> Floats:  # noqa: ARG001 (the same for all edges)
         numbers, at = np.unique(k, return_inverse=True)
@@ -115,9 +119,10 @@ def lower_end_border(least: float, tail: float, least_votes: int) -> Border:
 
 
 def _most_misses(k: Floats, least: float, tail: float) -> Floats:
-    """The most misses beside k hits, by bisection: the lower end falls with every miss."""
+    """The most misses that k hits allow, by bisection: every miss lowers the lower end."""
     if least == 0:
         return np.full(len(k), np.inf)
+    # lower end >= least exactly if P(Beta(k + 1/2, misses + 1/2) <= least) <= tail
     low, high = np.full(len(k), -1.0), np.ceil((k + 1) / least) + 1
     while (high - low > 1).any():
         middle = np.floor((low + high) / 2)

@@ -1,9 +1,9 @@
-"""The settings of phase 2: which rule makes edges of votes."""
+"""Settings of phase 2: the criterion that turns votes into edges."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError
 
 Criterion = Literal["confident", "adaptive", "static", "union", "fpr", "bes", "caig"]
@@ -11,40 +11,32 @@ CRITERIA = get_args(Criterion)
 
 
 @dataclass(frozen=True)
-class FuseConfig:
+class FuseConfig(Settings):
     """Settings of phase 2."""
 
     criterion: Criterion = "confident"
-    """confident: found surely often enough, in sequences with or without the label; the paper's: adaptive,
+    """confident: surely frequent enough, in sequences with or without the label; from the paper: adaptive,
     static, union (by frequency), fpr, bes, caig (by mutual information)"""
     test: Literal["auto", "total", "prefix"] = "auto"
-    """whose votes count; auto: total where there are any"""
-    least: float = 0.04
-    """confident: share of the tested sequences in which an edge has to be found, surely"""
-    opportunity: float = 0.1
-    """confident: share of the tested sequences that have the event type in which it has to be, surely"""
-    tau: float = 0.5
-    """static: least frequency"""
-    tau_max: float = 0.5
-    """adaptive: least frequency of the rarest labels"""
-    tau_min: float = 0.05
-    """adaptive: least frequency of the most frequent labels"""
-    fpr: float = 0.05
-    """fpr: share of the false edges that is let through"""
-    penalty: float = 0.1
+    """the test whose votes count; auto: total if it has votes, else prefix"""
+    min_frequency: float = setting(0.04, ge=0, le=1)
+    """confident: smallest share of tested sequences that vote for an edge, lower end of its 95 % interval"""
+    min_opportunity: float = setting(0.1, ge=0, le=1)
+    """confident: the same among the tested sequences in which the event type occurs"""
+    tau: float = setting(0.5, ge=0, le=1)
+    """static: smallest frequency of an edge"""
+    tau_max: float = setting(0.5, ge=0, le=1)
+    """adaptive: smallest frequency of an edge of the rarest labels"""
+    tau_min: float = setting(0.05, ge=0, le=1)
+    """adaptive: smallest frequency of an edge of the most frequent labels"""
+    fpr: float = setting(0.05, gt=0, lt=1)
+    """fpr: share of false edges that pass"""
+    penalty: float = setting(0.1, ge=0)
     """caig: an edge costs penalty * log(sequences / support + 1) nats; the paper gives no value"""
 
     def __post_init__(self) -> None:
-        if self.criterion not in CRITERIA:
-            raise ConfigError(f"criterion={self.criterion!r}: use one of {', '.join(CRITERIA)}")
-        if self.test not in ("auto", "total", "prefix"):
-            raise ConfigError(f"test={self.test!r}: use auto, total or prefix")
-        for name in ("least", "opportunity", "tau", "tau_max", "tau_min"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name}={getattr(self, name)}: use a share of the sequences, from 0 to 1")
+        super().__post_init__()
         if self.tau_min > self.tau_max:
-            raise ConfigError(f"tau_min={self.tau_min} is above tau_max={self.tau_max}; use one that is not")
-        if not 0 < self.fpr < 1:
-            raise ConfigError(f"fpr={self.fpr}: use a false-positive rate between 0 and 1")
-        if not 0 <= self.penalty < math.inf:
-            raise ConfigError(f"penalty={self.penalty}: use a number of nats, 0 or more")
+            raise ConfigError(
+                f"tau_min={self.tau_min} is above tau_max={self.tau_max}; choose tau_min <= tau_max"
+            )

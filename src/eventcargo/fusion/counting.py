@@ -1,8 +1,8 @@
-"""Counting: edges of many sequences become votes, shard after shard, in little memory.
+"""Count votes: the edges of many sequences become sums, shard by shard, in little memory.
 
-Names become numbers, and test, polarity, label and event type together one number, which is far quicker to
-compare than text; at the end they become names again, sorted. Only whole numbers are summed, so that the
-result has the same bytes in whatever order and parts the rows come.
+Test, polarity, label and event type of a row become one integer key, which compares far faster than names;
+at the end keys become names again, sorted. Only integers are summed, so the result has the same bytes
+whatever the order of the rows and their division into parts.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,32 +14,32 @@ from numpy.typing import NDArray
 from eventcargo.errors import ConfigError, DataError
 
 GRAINS = 2**32
-"""Parts of a nat, or of a probability, in which sums are kept: whole numbers add up alike in any order."""
+"""Grains per nat, and per unit of probability. Sums are whole grains: these add up alike in any order."""
 
 SUMS = ("strength", "effect", "before", "entropy")
-"""Columns that are kept in grains."""
+"""Columns summed in grains."""
 
 TESTS, POLARITIES = ("prefix", "total"), ("present", "absent")
 KINDS = [(test, polarity) for test in TESTS for polarity in POLARITIES]
 
 NAME_BITS = 28
-"""Bits of the number of a label, and of that of an event type, in the number of both."""
+"""Bits of a key for the number of a label, and as many for the number of an event type."""
 
 WAITING = 8_000_000
-"""Rows that may wait before they are summed; more where the sums so far have more."""
+"""Rows that may wait to be summed; more if the sums so far have more rows."""
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number by which keys are multiplied, so that all their bits meet those of another number."""
+"""Odd multiplier that spreads the bits of a key before it is combined with another number."""
 
 
 class Numbering:
-    """A number for each name, in the order in which names come."""
+    """A number for each name, in order of first appearance."""
 
     def __init__(self) -> None:
         self.names = pl.Series("name", [], dtype=pl.String)
 
     def number(self, names: pl.Series) -> pl.Series:
-        """The numbers of names; new ones are added."""
+        """The numbers of names; new names are added."""
         numbers = names.cast(pl.Enum(self.names), strict=False)
         if numbers.null_count():
             fresh = names.filter(numbers.is_null()).unique().alias("name")
@@ -48,26 +48,26 @@ class Numbering:
         return numbers.to_physical().cast(pl.UInt64)
 
     def ranks(self) -> NDArray[np.uint64]:
-        """The place of each number's name among all names, sorted."""
+        """The rank of each number's name among all names, sorted."""
         ranks = np.empty(len(self.names), np.uint64)
         ranks[self.names.arg_sort().to_numpy()] = np.arange(len(self.names), dtype=np.uint64)
         return ranks
 
 
 class Keys:
-    """One number for test, polarity, label and event type of a row, and back."""
+    """Encodes test, polarity, label and event type of a row as one integer, and decodes it."""
 
     def __init__(self) -> None:
         self.labels, self.events = Numbering(), Numbering()
 
     def of(self, rows: pl.DataFrame) -> pl.Series:
-        """The number of each row."""
+        """The key of each row."""
         labels, events = self.labels.number(rows["label"]), self.events.number(rows["event"])
         kinds = kind_numbers(rows).cast(pl.UInt64)
         return (((kinds * 2**NAME_BITS + labels) * 2**NAME_BITS) + events).alias("key")
 
     def named(self, sums: pl.DataFrame) -> dict[tuple[str, str], pl.DataFrame]:
-        """Tables with names for numbers, sorted, by test and polarity."""
+        """The sums by test and polarity, with names in place of keys, sorted."""
         key, mask = sums["key"].to_numpy(), np.uint64(2**NAME_BITS - 1)
         label = self.labels.ranks()[key >> np.uint64(NAME_BITS) & mask]
         event = self.events.ranks()[key & mask]
@@ -75,36 +75,36 @@ class Keys:
         order = np.argsort((kind << np.uint64(2 * NAME_BITS)) + (label << np.uint64(NAME_BITS)) + event)
         names = (self.labels.names.sort().rename("label"), self.events.names.sort().rename("event"))
         bounds = np.searchsorted(kind[order], np.arange(len(KINDS) + 1))
-        found = {}
-        for number, at in enumerate(KINDS):
+        tables = {}
+        for number, test_polarity in enumerate(KINDS):
             rows = order[bounds[number] : bounds[number + 1]]
             columns = [names[0].gather(label[rows]), names[1].gather(event[rows])]
             if len(rows):
-                found[at] = pl.DataFrame(columns).hstack(sums.drop("key")[rows])
-        return found
+                tables[test_polarity] = pl.DataFrame(columns).hstack(sums.drop("key")[rows])
+        return tables
 
 
 def kind_numbers(rows: pl.DataFrame) -> pl.Series:
-    """The place of each row's test and polarity in `KINDS`."""
-    found = pl.zeros(len(rows), dtype=pl.UInt8, eager=True)
+    """The index in `KINDS` of each row's test and polarity."""
+    numbers = pl.zeros(len(rows), dtype=pl.UInt8, eager=True)
     for name, allowed in (("test", TESTS), ("polarity", POLARITIES)):
         first, second = (rows[name] == value for value in allowed)
         known = (first | second).fill_null(False)
         if not known.all():
-            strange = rows[name].filter(~known)[0]
-            raise ConfigError(f"{name}={strange!r}: use {' or '.join(allowed)}")
-        found = found * 2 + second.cast(pl.UInt8)
-    return found
+            unknown = rows[name].filter(~known)[0]
+            raise ConfigError(f"{name}={unknown!r}: use {' or '.join(allowed)}")
+        numbers = numbers * 2 + second.cast(pl.UInt8)
+    return numbers
 
 
 def count_kinds(keys: pl.Series) -> list[int]:
-    """How many of the keys are of each of `KINDS`."""
+    """The number of keys of each of `KINDS`."""
     kinds = (keys.to_numpy() >> np.uint64(2 * NAME_BITS)).astype(np.int64)
     return np.bincount(kinds, minlength=len(KINDS)).tolist()
 
 
 class Sums:
-    """Sums of whole numbers of rows of the same key.
+    """Sums of integer columns over the rows with the same key.
 
     >>> sums = Sums(["votes"])
     >>> for votes in (2, 3):
@@ -123,21 +123,21 @@ class Sums:
         self._sizes = dict.fromkeys([name for name in columns if name in SUMS], 0.0)
 
     def add(self, keys: pl.Series, rows: pl.DataFrame) -> None:
-        """Add rows of these keys."""
+        """Add rows with these keys."""
         self._check(rows)
-        part = rows.select(pl.col(self._columns).cast(pl.Int64)).insert_column(0, keys)
-        self._waiting.append(_added([part]))
+        keyed = rows.select(pl.col(self._columns).cast(pl.Int64)).insert_column(0, keys)
+        self._waiting.append(_added([keyed]))
         if sum(map(len, self._waiting)) > max(WAITING, len(self._summed)):
             self.table()
 
     def _check(self, rows: pl.DataFrame) -> None:
-        """Refuse sums that whole numbers of 64 bits cannot hold: they would wrap around."""
+        """Refuse sums that 64-bit integers cannot hold: they would wrap around."""
         for name in self._sizes:
             self._sizes[name] += float(rows[name].cast(pl.Float64).abs().sum())
             if self._sizes[name] >= 2**63:
                 raise DataError(
-                    f"{name} adds up to {self._sizes[name] / GRAINS:.3g}, at most {2**63 // GRAINS:,} is "
-                    "summed exactly; check the edges, or fuse fewer sequences"
+                    f"{name} adds up to {self._sizes[name] / GRAINS:.3g}, at most {2**63 // GRAINS:,} can "
+                    "be summed exactly; check the edges, or fuse fewer sequences"
                 )
 
     def table(self) -> pl.DataFrame:
@@ -149,11 +149,11 @@ class Sums:
 
 
 def _added(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The sums of rows of the same key, sorted by key."""
+    """The sums over rows with the same key, sorted by key."""
     keys = np.concatenate([part["key"].to_numpy() for part in parts])
     if not len(keys):
         return parts[0]
-    order = np.argsort(keys, kind="stable" if len(parts) > 1 else None)  # stable: merges what is sorted
+    order = np.argsort(keys, kind="stable" if len(parts) > 1 else None)  # a stable sort merges sorted parts
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
     sums = {"key": keys[starts]}
@@ -163,9 +163,9 @@ def _added(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def ballots(edges: pl.DataFrame, keys: pl.Series) -> pl.Series | None:
-    """Rows that vote, None for all of them: of an edge's occurrences in a sequence the strongest.
+    """The rows that vote, None if all do: the strongest occurrence of each edge in each sequence.
 
-    Of equally strong ones the first votes.
+    Of equally strong occurrences the first votes.
     """
     repeated = _maybe_repeated(keys, edges["sequence"])
     if repeated is None:
@@ -178,10 +178,10 @@ def ballots(edges: pl.DataFrame, keys: pl.Series) -> pl.Series | None:
 
 
 def _maybe_repeated(keys: pl.Series, sequences: pl.Series) -> pl.Series | None:
-    """Which rows have the key and the sequence of another one, None if none has; seldom a row too many.
+    """Which rows share key and sequence with another row, None if none does; rarely a row too many.
 
-    Both become one number, the same where both are the same, and numbers are sorted far quicker than names
-    are compared. Different ones may meet in a number, so that those found are still to be compared.
+    Key and sequence are mixed into one number, which sorts far faster than names compare. Different pairs can
+    collide in that number, so the caller still compares the rows returned.
     """
     mixed = (keys.to_numpy() * MIX) ^ sequences.hash().to_numpy()
     ordered = np.sort(mixed)
@@ -193,7 +193,7 @@ def _maybe_repeated(keys: pl.Series, sequences: pl.Series) -> pl.Series | None:
 
 
 def counted(edges: pl.DataFrame) -> pl.DataFrame:
-    """A row of counts for each edge that votes."""
+    """The counts that each edge contributes if it votes, one row per edge."""
     informed = pl.col("before").is_not_null() & pl.col("entropy").is_not_null()
     return edges.select(
         pl.lit(1, pl.Int64).alias("votes"),
@@ -204,23 +204,25 @@ def counted(edges: pl.DataFrame) -> pl.DataFrame:
 
 
 def _grains(name: str) -> pl.Expr:
-    """A column in whole grains; what is null adds nothing."""
+    """A column in whole grains; null becomes 0."""
     return (pl.col(name).cast(pl.Float64) * GRAINS).round().cast(pl.Int64).fill_null(0).alias(name)
 
 
 def check_filled(rows: pl.DataFrame, names: Iterable[str], what: str) -> None:
-    """Refuse rows without a name or a count, which would be counted as of one another or as nothing."""
+    """Refuse rows without a name or a count: they would be merged with each other or counted as 0."""
     for name in names:
         if empty := rows[name].null_count():
-            raise DataError(f"{empty:,} of {len(rows):,} {what} have no {name}; extract the edges again")
+            raise DataError(
+                f"{name} is missing in {empty:,} of {len(rows):,} {what}; extract the edges again"
+            )
 
 
 def check_numbers(edges: pl.DataFrame) -> None:
-    """Refuse edges whose strength or effect is no number."""
+    """Refuse edges whose strength or effect is not finite."""
     good = (pl.col("strength").is_finite() & pl.col("effect").is_finite()).fill_null(False)
     if not edges.select(good.all()).item():
         odd = edges.filter(~good)
         raise DataError(
-            f"{len(odd):,} edges have a strength or effect that is no finite number, the first in sequence "
-            f"{odd['sequence'][0]!r}; extract them again"
+            f"strength or effect is not finite in {len(odd):,} of {len(edges):,} edges, the first in "
+            f"sequence {odd['sequence'][0]!r}; extract the edges again"
         )

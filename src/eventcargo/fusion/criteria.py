@@ -1,7 +1,7 @@
-"""Thresholds: the least frequency that an edge of each label needs, from the support of the labels.
+"""Criteria of the paper: the threshold of every label, in frequency or in mutual information.
 
-Frequency is votes / support. An edge is kept from its threshold on (>=, as in the paper's listing; its
-appendix says "exceeds").
+Frequency is votes / support and must reach its threshold (>=, as in the paper's listing; its appendix says
+"exceeds"). Mutual information is in nats and must exceed the cost of an edge.
 """
 
 import math
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
 
 FLAT_DECAY = 1.0
-"""Decay where the quartiles are equal and their range gives none: the paper's listing has the same."""
+"""Decay rate if the quartiles are equal and their range gives none, as in the paper's listing."""
 
 
 def union(support: Mapping[str, int]) -> dict[str, float]:
@@ -41,10 +41,10 @@ def static(support: Mapping[str, int], tau: float) -> dict[str, float]:
 def adaptive(support: Mapping[str, int], tau_max: float = 0.5, tau_min: float = 0.05) -> dict[str, float]:
     """A threshold that falls from tau_max for rare labels to tau_min for frequent ones.
 
-    eq:adaptive_threshold: (tau_max - tau_min) / (1 + exp(decay * (log support - log midpoint))) + tau_min.
-    The midpoint is the median support, decay is 2 log 3 / (log q75 - log q25). Labels never seen take no part
-    in median and quartiles and get tau_max, the limit. Equal quartiles give a decay of 1; a single label, or
-    labels of equal support, get the mean of tau_max and tau_min whatever the decay.
+    tau = tau_min + (tau_max - tau_min) / (1 + exp(decay * (log support - log midpoint))), the paper's
+    eq:adaptive_threshold; midpoint = median support, decay = 2 log 3 / (log q75 - log q25). A label never
+    seen does not enter median and quartiles and gets tau_max, the limit. Equal quartiles give decay 1; a
+    single label, or labels of equal support, get the mean of tau_max and tau_min whatever the decay.
 
     >>> {label: round(tau, 4) for label, tau in adaptive({"a": 10, "b": 20, "c": 40}).items()}
     {'a': 0.455, 'b': 0.275, 'c': 0.095}
@@ -52,7 +52,7 @@ def adaptive(support: Mapping[str, int], tau_max: float = 0.5, tau_min: float = 
     _check_share("tau_max", tau_max)
     _check_share("tau_min", tau_min)
     if tau_min > tau_max:
-        raise ConfigError(f"tau_min={tau_min} is above tau_max={tau_max}; use one that is not")
+        raise ConfigError(f"tau_min={tau_min} is above tau_max={tau_max}; choose tau_min <= tau_max")
     _check_support(support)
     midpoint, decay = _calibrated([count for count in support.values() if count > 0])
     return {
@@ -62,7 +62,7 @@ def adaptive(support: Mapping[str, int], tau_max: float = 0.5, tau_min: float = 
 
 
 def _calibrated(seen: list[int]) -> tuple[float, float]:
-    """Midpoint and decay that follow from the supports of the labels that were seen."""
+    """Midpoint and decay, from the supports of the labels seen."""
     if not seen:
         return 1.0, FLAT_DECAY
     q25, median, q75 = np.percentile(seen, [25, 50, 75]).tolist()
@@ -70,7 +70,7 @@ def _calibrated(seen: list[int]) -> tuple[float, float]:
 
 
 def _fall(decay: float, support: int, midpoint: float) -> float:
-    """1 / (1 + exp(decay * log(support / midpoint))), written so that it cannot overflow."""
+    """1 / (1 + exp(decay * log(support / midpoint))) by tanh, which cannot overflow."""
     if support == 0:
         return 1.0
     return (1 - math.tanh(decay * math.log(support / midpoint) / 2)) / 2
@@ -88,7 +88,7 @@ def _check_support(support: Mapping[str, int]) -> None:
 
 
 def bes(support: Mapping[str, int], penalty: float = 0.0) -> dict[str, float]:
-    """The same cost for every label; 0, the paper's plain sum, keeps all edges that have information.
+    """The same cost for every label; 0, the paper's plain sum (eq:criterion_edges), keeps every I > 0.
 
     >>> bes({"brake": 40, "fuel": 2}, penalty=0.1)
     {'brake': 0.1, 'fuel': 0.1}
@@ -98,10 +98,11 @@ def bes(support: Mapping[str, int], penalty: float = 0.0) -> dict[str, float]:
 
 
 def caig(support: Mapping[str, int], n_sequences: int, penalty: float) -> dict[str, float]:
-    """penalty * log(n_sequences / support + 1), in nats: an edge of a rare label costs more.
+    """The cost of an edge, penalty * log(n_sequences / support + 1), in nats: more for a rare label.
 
-    The paper gives no value for its penalty (alpha). A label never seen costs infinitely much, so that none
-    of its edges is kept.
+    The score of eq:caig is a sum over edges of I(Y_j, X_i) - alpha * log(m / m_j + 1), so that backward
+    elimination keeps exactly the edges whose information exceeds this cost. The paper gives no value for
+    alpha, here `penalty`. The cost of a label never seen is infinite: it keeps no edge.
 
     >>> costs = caig({"brake": 50, "fuel": 0}, n_sequences=100, penalty=0.5)
     >>> round(costs["brake"], 4), costs["fuel"]
@@ -110,7 +111,9 @@ def caig(support: Mapping[str, int], n_sequences: int, penalty: float) -> dict[s
     _check_penalty(penalty)
     for label, count in support.items():
         if not 0 <= count <= n_sequences:
-            raise DataError(f"label {label!r} has a support of {count:,} among {n_sequences:,} sequences")
+            raise DataError(
+                f"label {label!r} has a support of {count:,} among {counted(n_sequences, 'sequence')}"
+            )
     return {
         label: penalty * math.log(n_sequences / count + 1) if count else math.inf
         for label, count in support.items()
@@ -118,21 +121,21 @@ def caig(support: Mapping[str, int], n_sequences: int, penalty: float) -> dict[s
 
 
 def exceeds(labels: Sequence[str], information: ArrayLike, costs: Mapping[str, float]) -> NDArray[np.bool_]:
-    """Which edges, given by label and information, are worth their cost: backward elimination's result.
+    """Which edges, given by label and information, exceed their cost: those that backward elimination keeps.
 
-    An edge that is worth exactly its cost is eliminated: of equally good graphs the smaller one.
+    An edge worth exactly its cost is removed: of equally good graphs the smaller one wins.
 
     >>> exceeds(["brake", "fuel"], [0.3, 0.3], {"brake": 0.1, "fuel": 0.5}).tolist()
     [True, False]
     """
     missing = sorted(set(labels) - set(costs))
     if missing:
-        raise DataError(f"{len(missing):,} labels have no cost, the first: {missing[0]!r}")
+        raise DataError(f"{counted(len(missing), 'label')} without a cost, the first: {missing[0]!r}")
     nats = np.asarray(information, np.float64)
     if nats.shape != (len(labels),) or np.isnan(nats).any():
         raise DataError(
             f"information of shape {nats.shape} with {int(np.isnan(nats).sum()):,} missing for "
-            f"{len(labels):,} labels; give one number for each edge"
+            f"{counted(len(labels), 'label')}; give one number for each edge"
         )
     return nats > np.array([costs[label] for label in labels], np.float64)
 
@@ -146,12 +149,14 @@ Floats = NDArray[np.float64]
 
 TOLERANCE, MAX_STEPS = 1e-4, 10_000
 EDGE = 1e-12
-"""Values this near to 0 or 1 are taken to be this far away: their logarithms would be infinite."""
+"""Values are moved at least this far from 0 and 1, where their logarithms are infinite."""
 
 
 @dataclass(frozen=True)
 class BetaMixture:
-    """weight * Beta(alpha, 1) + (1 - weight) * Beta(1, beta), with alpha and beta at least 1.
+    """weight * Beta(alpha, 1) + (1 - weight) * Beta(1, beta), alpha and beta >= 1: true and false edges.
+
+    The paper fits it to mutual information; Froehlich and Klau, whom it follows, to edge frequencies.
 
     >>> round(BetaMixture(alpha=2, beta=4, weight=0.5).cutoff(fpr=0.0625), 4)
     0.5
@@ -162,20 +167,21 @@ class BetaMixture:
     weight: float = 0.5
 
     def responsibility(self, x: Floats) -> Floats:
-        """The chance that each value is of the component Beta(alpha, 1).
+        """The probability that each value belongs to the component Beta(alpha, 1).
 
-        By the logarithms of the densities: both densities of a steep mixture can be too small for a float.
+        weight f(x) / (weight f(x) + (1 - weight) g(x)) with f = alpha x^(alpha - 1) and
+        g = beta (1 - x)^(beta - 1), from log densities: both can underflow in a steep mixture.
         """
-        with np.errstate(divide="ignore"):  # a component of no weight is infinitely less likely
+        with np.errstate(divide="ignore"):  # the log odds are infinite if a component has no weight
             prior = np.log(self.weight * self.alpha) - np.log((1 - self.weight) * self.beta)
         odds = prior + (self.alpha - 1) * np.log(x) - (self.beta - 1) * np.log1p(-x)
         return (1 + np.tanh(odds / 2)) / 2
 
     def updated(self, x: Floats, z: Floats) -> "BetaMixture":
-        """The mixture of largest likelihood given the responsibilities z.
+        """The mixture of maximum likelihood given the responsibilities z.
 
-        alpha = -sum z / sum z log x, beta = -sum(1 - z) / sum (1 - z) log(1 - x). A component of no weight
-        keeps its shape.
+        alpha = -sum z / sum z log x, beta = -sum(1 - z) / sum (1 - z) log(1 - x), both at least 1. A
+        component without weight keeps its shape.
         """
         alpha, beta = self.alpha, self.beta
         if z.sum() > 0:
@@ -185,7 +191,7 @@ class BetaMixture:
         return BetaMixture(alpha, beta, float(z.mean()))
 
     def cutoff(self, fpr: float) -> float:
-        """The value that a false edge exceeds with the chance fpr: 1 - fpr^(1 / beta)."""
+        """The value that a false edge, Beta(1, beta), exceeds with probability fpr: 1 - fpr^(1 / beta)."""
         if not 0 < fpr < 1:
             raise ConfigError(f"fpr={fpr}: use a false-positive rate between 0 and 1")
         return float(-np.expm1(np.log(fpr) / self.beta))
@@ -197,10 +203,10 @@ class BetaMixture:
 
 
 def fit_mixture(values: ArrayLike) -> BetaMixture:
-    """The mixture fitted to numbers from 0 to 1 by expectation maximisation, from the paper's start.
+    """The mixture fitted to values from 0 to 1 by expectation maximisation, from the default mixture.
 
-    Stops when no parameter changes by more than 1e-4 of itself. The values are sorted first, so that their
-    order changes nothing.
+    Stops when no parameter changes by more than 1e-4 of itself. The values are sorted first, so their order
+    does not matter.
 
     >>> fit_mixture([0.01, 0.02, 0.03, 0.9]).beta > 5
     True
@@ -208,19 +214,25 @@ def fit_mixture(values: ArrayLike) -> BetaMixture:
     x = np.sort(np.asarray(values, np.float64))
     if not len(x) or not (x[0] >= 0 and x[-1] <= 1):  # nan sorts last
         span = f"from {x[0]} to {x[-1]}" if len(x) else "none"
-        raise DataError(f"{len(x):,} values, {span}; a mixture is fitted to at least one, all from 0 to 1")
+        raise DataError(
+            f"{counted(len(x), 'value')}, {span}; a mixture needs at least one value, all from 0 to 1"
+        )
     x = x.clip(EDGE, 1 - EDGE)
     mixture = BetaMixture()
     for _ in range(MAX_STEPS):
         before, mixture = mixture, mixture.updated(x, mixture.responsibility(x))
         if before._is_near(mixture):
             return mixture
-    warnings.warn(f"the mixture still changed after {MAX_STEPS:,} steps", EventCargoWarning, stacklevel=2)
+    warnings.warn(
+        f"the mixture did not converge in {counted(MAX_STEPS, 'step')}", EventCargoWarning, stacklevel=2
+    )
     return mixture
 
 
 def expected_fpr(information: ArrayLike, fpr: float = 0.05) -> float:
-    """The mutual information, in nats, that an edge has to exceed so that a false one does with chance fpr.
+    """The mutual information, in nats, that a false edge exceeds with probability fpr.
+
+    The mixture is fitted to 1 - exp(-2 I), which lies between 0 and 1, and its cutoff is mapped back to nats.
 
     >>> noise = np.linspace(0.001, 0.01, 50)
     >>> bool(0.005 < expected_fpr([*noise, 0.5, 0.6], fpr=0.05) < 0.5)
@@ -230,8 +242,8 @@ def expected_fpr(information: ArrayLike, fpr: float = 0.05) -> float:
     odd = nats[~(np.isfinite(nats) & (nats >= 0))]
     if len(odd):
         raise DataError(
-            f"{len(odd):,} values of mutual information are negative or not finite, the first: {odd[0]}; "
-            "it is in nats, 0 or more"
+            f"{counted(len(odd), 'value')} of mutual information negative or not finite, the first: "
+            f"{odd[0]}; give nats, 0 or more"
         )
     cutoff = fit_mixture(-np.expm1(-2 * nats)).cutoff(fpr)
     return float(-np.log1p(-cutoff) / 2)

@@ -1,7 +1,7 @@
-"""VoteStore: the votes of all tests and polarities together, and what they follow from.
+"""VoteStore: the votes of all tests and polarities, and the plan that they follow from.
 
-Counted shard by shard, each read once and then forgotten. Polls of parts that were counted apart, such as
-days or machines, are joined into what one pass over all of them gives, byte for byte.
+Votes are counted shard by shard; each shard is read once and then released. Stores of parts counted apart,
+such as days or machines, join into exactly what one pass over all parts gives, byte for byte.
 """
 
 import shutil
@@ -21,18 +21,18 @@ from eventcargo.fusion.counting import POLARITIES, TESTS
 from eventcargo.fusion.votes import TABLES, Count, Kind, Votes
 
 FREE = ("shard", "shards")
-"""Entries of the plan of edges that say how they were computed and change nothing."""
+"""Entries of the plan of edges that describe the computation and do not affect the edges."""
 
 LISTS = ("model", "labels", "untrusted", "data")
-"""Entries of a store's plan that are no settings of phase 1."""
+"""Entries of a store's plan that are not settings of phase 1."""
 
 
 @dataclass(frozen=True)
 class VoteStore:
-    """Votes by test and polarity, and how many sequences carry each label.
+    """Votes by test and polarity, and the number of sequences that carry each label.
 
-    `plan` says what was counted: model, labels, settings of phase 1 and the fingerprint of every part of the
-    data. It is empty where a table in memory was counted.
+    `plan` records what was counted: model, labels, settings of phase 1 and the fingerprint of every part of
+    the data. It is empty for a table in memory.
 
     >>> VoteStore.of(EdgeTable.join([])).votes
     {}
@@ -62,7 +62,7 @@ class VoteStore:
 
     @classmethod
     def join(cls, stores: "Sequence[VoteStore]") -> "VoteStore":
-        """The sums of stores of the same model and settings and of different data."""
+        """The sums of stores with the same model and settings but different data."""
         plan = _joined_plan([store.plan for store in stores])
         count = Count()
         for votes in (votes for store in stores for votes in store.votes.values()):
@@ -74,32 +74,32 @@ class VoteStore:
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """The tests whose votes are here."""
+        """The tests that have votes."""
         return tuple(test for test in TESTS if any(test == kind[0] for kind in self.votes))
 
     @cached_property
     def event_names(self) -> list[str]:
-        """Event types that met a label in a tested sequence, sorted."""
+        """Event types that occur in a tested sequence, sorted."""
         met = [votes.exposed["event"].unique() for votes in self.votes.values()]
         return pl.concat([pl.Series("event", [], dtype=pl.String), *met]).unique().sort().to_list()
 
     def support(self, test: str) -> dict[str, int]:
-        """In how many sequences that carry it each label was tested; 0 for labels that none does."""
+        """The number of tested sequences that carry each label; 0 for a label that none carries."""
         tested = dict.fromkeys(self.plan.get("labels", ()), 0)
         tested |= dict.fromkeys(self.positives["label"].to_list(), 0)
         for polarity in reversed(POLARITIES):
             if (test, polarity) in self.votes:
-                found = self.votes[test, polarity].support
-                tested |= found if polarity == "present" else dict.fromkeys(set(found) - set(tested), 0)
+                support = self.votes[test, polarity].support
+                tested |= support if polarity == "present" else dict.fromkeys(set(support) - set(tested), 0)
         return {label: tested[label] for label in sorted(tested)}
 
     def table(self, test: str, polarities: Sequence[str] = POLARITIES) -> pl.DataFrame:
-        """A row for each edge and polarity with a vote: counts, frequency, means, and the information.
+        """A row for each edge and polarity with a vote: counts, frequency, means and mutual information.
 
-        I(label, event) = strength + KL(P(label | rest) || P(label)), in nats, the mean over votes: the first
-        term is I(label, event | rest), the second I(label, rest) (eq:mi_y_z), the rest what the test
-        conditions on and P(label) the share of sequences that carry the label. Null where that, or the
-        probabilities of phase 1, are not known.
+        I(label, event) = strength + KL(P(label | rest) || P(label)), in nats, averaged over the votes. The
+        strength is I(label, event | rest), the divergence I(label, rest) (eq:mi_y_z); the rest is what the
+        test conditions on, P(label) the share of sequences that carry the label. Null if that share or the
+        probabilities of phase 1 are unknown.
         """
         parts = [
             self.votes[test, polarity].table.with_columns(polarity=pl.lit(polarity))
@@ -107,8 +107,10 @@ class VoteStore:
             if (test, polarity) in self.votes
         ]
         if not parts:
-            raise ConfigError(f"test={test!r} has no votes here; there are {', '.join(self.tests) or 'none'}")
+            available = ", ".join(self.tests) or "no test"
+            raise ConfigError(f"test={test!r} has no votes here; votes are of {available}")
         rows = pl.concat(parts).join(self._rates, on="label", how="left", maintain_order="left")
+        # KL = cross entropy of P(label | rest) and P(label) - entropy; it is linear in the means of both
         p, rate = pl.col("before"), pl.col("rate")
         cross = -(_times_log(p, rate) + _times_log(1 - p, 1 - rate))
         return rows.with_columns(information=pl.col("strength") + cross - pl.col("entropy")).drop("rate")
@@ -120,12 +122,12 @@ class VoteStore:
 
     @property
     def n_sequences(self) -> int | None:
-        """Sequences of the data; None where it is not known."""
+        """Number of all sequences of the data; None if unknown."""
         return None if self.positives.is_empty() else int(self.positives["sequences"].max())  # type: ignore[arg-type]
 
 
 def _read_ahead(folder: EdgeFolder) -> Iterator[EdgeTable]:
-    """The shards in order; the next one is read while one is counted."""
+    """The shards in order; the next is read while one is counted."""
     with ThreadPoolExecutor(1) as pool:
         coming = [pool.submit(folder.read, number) for number in range(min(1, folder.n_shards))]
         for number in range(folder.n_shards):
@@ -140,7 +142,7 @@ def _times_log(factor: pl.Expr, of: pl.Expr) -> pl.Expr:
 
 
 def plan_of(folder: EdgeFolder) -> dict[str, Any]:
-    """What a store of these edges follows from."""
+    """The plan of a store that counts these edges."""
     plan = folder.plan
     settings = {name: value for name, value in plan.items() if name not in (*LISTS, *FREE)}
     named = {name: plan.get(name) for name in LISTS if name != "data"}
@@ -148,7 +150,7 @@ def plan_of(folder: EdgeFolder) -> dict[str, Any]:
 
 
 def _joined_plan(plans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The plan of several stores; what differs, and data that are there twice, are refused."""
+    """The plan of several stores; refuses different plans and data that appear twice."""
     first = plans[0]
     for other in plans[1:]:
         for name in sorted((set(first) | set(other)) - {"data"}):
@@ -158,12 +160,12 @@ def _joined_plan(plans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     data = sorted(part for plan in plans for part in plan.get("data", ()))
     twice = sorted({part for part in data if data.count(part) > 1})
     if twice:
-        raise ConfigError(f"the same data are there twice and would count twice: {twice[0]}; leave one out")
+        raise ConfigError(f"the same data appear twice and would count twice: {twice[0]}; leave one out")
     return {**first, "data": data} if data else dict(first)
 
 
 def _differing(one: Any, other: Any) -> str:
-    """The first difference of two entries, told shortly."""
+    """The first difference of two entries, in short."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         name = next(name for name in sorted({*one, *other}) if one.get(name) != other.get(name))
         return f"{name} is {one.get(name)!r} and {other.get(name)!r}"
@@ -173,11 +175,11 @@ def _differing(one: Any, other: Any) -> str:
     return f"{one!r} and {other!r}"
 
 
-FORMAT, FORMAT_VERSION = "eventcargo-votes", 1
+FORMAT, FORMAT_VERSION = "eventcargo-votes", 2
 
 
 def run_votes(run: Path) -> VoteStore:
-    """The votes of a run: RUN/votes where they are of the same edges, otherwise counted and kept there."""
+    """The votes of a run: read from RUN/votes if they match RUN/edges, otherwise counted and saved there."""
     votes, edges = run / "votes", run / "edges"
     known = (votes / "plan.json").exists()
     if not (edges / "plan.json").exists():
@@ -193,25 +195,27 @@ def run_votes(run: Path) -> VoteStore:
 
 
 def join_runs(runs: Sequence[Path], out: Path) -> VoteStore:
-    """The votes of several runs together, written to OUT/votes.
+    """Join the votes of several runs and write them to OUT/votes.
 
-    Votes that are there already are replaced only by votes that contain theirs.
+    Existing votes are replaced only if the joined votes include their data.
     """
     if (out / "edges").exists():
         raise ConfigError(
-            f"{out} has edges of its own, of which the joined votes would not be; choose another folder"
+            f"{out} has edges of its own, which the joined votes would not match; choose another folder"
         )
     joined = VoteStore.join([run_votes(run) for run in runs])
     if (out / "votes" / "plan.json").exists():
         lost = sorted(set(_read_plan(out / "votes")["plan"]["data"]) - set(joined.plan.get("data", ())))
         if lost:
-            raise ConfigError(f"{out} has votes of other data, which would be lost: {lost[0]}; join it, too")
+            raise ConfigError(
+                f"{out} has votes of other data, which would be lost: {lost[0]}; join its run, too"
+            )
     write_votes(joined, out / "votes")
     return joined
 
 
 def write_votes(store: VoteStore, folder: str | Path) -> None:
-    """Write votes to a folder; what is there is replaced.
+    """Write votes to a folder, replacing its content.
 
     >>> import tempfile
     >>> from eventcargo.edges import EdgeTable
@@ -251,12 +255,12 @@ def _tables(store: VoteStore) -> dict[str, pl.DataFrame]:
 
 
 def _size(table: pl.DataFrame) -> list[int]:
-    """Rows of a table, and the sum of its first count: files of different votes seldom agree in both."""
+    """Rows of a table and the sum of its first count: files of different votes rarely agree in both."""
     return [len(table), int(table.to_series(list(table.dtypes).index(pl.Int64())).sum())]
 
 
 def read_votes(folder: str | Path) -> VoteStore:
-    """The votes in a folder; what is damaged, or belongs to other votes, is refused by name."""
+    """Read the votes of a folder; an error names a file that is damaged or belongs to other votes."""
     folder = Path(folder)
     content = _read_plan(folder)
     positives = _read(folder, "positives", POSITIVES, content)
@@ -281,11 +285,12 @@ def _read(
     except (OSError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{path} is missing or damaged: {str(error).splitlines()[0]}; {again}") from None
     if dict(table.schema) != dict(schema):
-        raise DataError(f"{path} has other columns than it should: {', '.join(table.columns)}; {again}")
+        raise DataError(f"{path} has unexpected columns: {', '.join(table.columns)}; {again}")
     if content["sizes"].get(name) != _size(table):
         said = content["sizes"].get(name)
         raise DataError(
-            f"{path} has {_size(table)} rows and counts, plan.json says {said}; it is of other votes, {again}"
+            f"{path} has {_size(table)} rows and counts, plan.json says {said}: it belongs to other votes; "
+            f"{again}"
         )
     return table
 
@@ -301,5 +306,5 @@ def _read_plan(folder: Path) -> dict[str, Any]:
 
 
 def untrusted_labels(run: Path) -> tuple[str, ...]:
-    """Labels of a run's votes whose model was no better than their base rate."""
+    """The untrusted labels of a run: their model is no better than their base rate."""
     return tuple(run_votes(run).plan.get("untrusted", ()))

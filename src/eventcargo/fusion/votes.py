@@ -1,7 +1,7 @@
-"""Votes: how often each edge was found, from an `EdgeTable` to one row for each label and event type.
+"""Votes: in how many sequences each edge was found, one row for each label and event type.
 
-An edge votes once a sequence, with its strongest occurrence. Everything kept is a sum of whole numbers, so
-that parts counted apart and joined give the same bytes as the whole, in any order and however it is parted.
+An edge votes once per sequence, with its strongest occurrence. All columns are sums of integers, so parts
+counted apart and joined give the same bytes as the whole, in any order and any division.
 """
 
 import warnings
@@ -36,10 +36,10 @@ Kind = tuple[str, str]
 COUNTS: dict[str, pl.DataType] = {
     "label": pl.String(),
     "event": pl.String(),
-    "votes": pl.Int64(),  # sequences in which the edge was found
-    "promoting": pl.Int64(),  # votes of a positive effect
-    "informed": pl.Int64(),  # votes of which `before` and `entropy` are known
-    "strength": pl.Int64(),  # summed over votes, in grains, like all that follow
+    "votes": pl.Int64(),  # sequences with the edge
+    "promoting": pl.Int64(),  # votes with a positive effect
+    "informed": pl.Int64(),  # votes with known `before` and `entropy`
+    "strength": pl.Int64(),  # summed over votes, in grains, like the columns below
     "effect": pl.Int64(),
     "before": pl.Int64(),
     "entropy": pl.Int64(),
@@ -47,7 +47,7 @@ COUNTS: dict[str, pl.DataType] = {
 EXPOSED: dict[str, pl.DataType] = {
     "label": pl.String(),
     "event": pl.String(),
-    "exposed": pl.Int64(),  # tested sequences in which the event type occurred
+    "exposed": pl.Int64(),  # tested sequences in which the event type occurs
 }
 SUPPORT: dict[str, pl.DataType] = {"label": pl.String(), "support": pl.Int64()}
 TABLES = {"counts": COUNTS, "exposed": EXPOSED, "tested": SUPPORT}
@@ -57,9 +57,9 @@ TABLES = {"counts": COUNTS, "exposed": EXPOSED, "tested": SUPPORT}
 class Votes:
     """Counts of one test in the sequences that carry the label (polarity present) or do not (absent).
 
-    `counts` has the pairs of a label and an event type for which an edge was found, `exposed` all that met in
-    a tested sequence, without which the exposed of parts could not be added, and `tested` the support of
-    every label. Each is sorted by name.
+    `counts` has a row for each pair of label and event type with an edge. `exposed` has one for each pair
+    that meets in a tested sequence, even without an edge, so that parts can be added. `tested` has the
+    support of every label. Each is sorted by name.
 
     >>> Votes.of(EdgeTable.join([])).table.columns[:6]
     ['label', 'event', 'votes', 'support', 'exposed', 'frequency']
@@ -75,8 +75,8 @@ class Votes:
         _check_kind(self.test, self.polarity)
         for name, schema in TABLES.items():
             if dict(getattr(self, name).schema) != schema:
-                found = ", ".join(getattr(self, name).columns)
-                raise DataError(f"the votes have other {name} than they should: the columns {found}")
+                columns = ", ".join(getattr(self, name).columns)
+                raise DataError(f"the table {name} of the votes has unexpected columns: {columns}")
         _check(self.table, "votes", "exposed")
         most = self.exposed.group_by("label").agg(pl.col("exposed").max())
         if len(most.join(self.tested, on="label", how="left").filter(_more("exposed", "support"))):
@@ -88,18 +88,18 @@ class Votes:
         _check_kind(test, polarity)
         count = Count()
         count.add(table)
-        found = count.votes()
-        if (test, polarity) not in found and len(table.support):
+        votes = count.votes()
+        if (test, polarity) not in votes and len(table.support):
             warnings.warn(
                 f"0 labels were tested by {test} where they are {polarity}, {len(table.support):,} otherwise",
                 EventCargoWarning,
                 stacklevel=2,
             )
-        return found.get((test, polarity), _none(test, polarity))
+        return votes.get((test, polarity), _none(test, polarity))
 
     @classmethod
     def join(cls, parts: "Iterable[Votes]") -> "Votes":
-        """The sums over parts of the same test and polarity that have no sequence in common."""
+        """The sums over parts of one test and polarity that have no sequence in common."""
         given = list(parts)
         kinds = sorted({(part.test, part.polarity) for part in given})
         if len(kinds) != 1:
@@ -111,15 +111,15 @@ class Votes:
 
     @cached_property
     def support(self) -> dict[str, int]:
-        """In how many sequences each label was tested."""
+        """The number of sequences in which each label was tested."""
         return dict(self.tested.iter_rows())
 
     @cached_property
     def table(self) -> pl.DataFrame:
         """A row for each edge with a vote, sorted by label and event: counts, frequency and means.
 
-        The frequency is votes / support; strength, effect, before and entropy are means over the votes,
-        before and entropy null where they are not known of every vote.
+        The frequency is votes / support. strength, effect, before and entropy are means over the votes;
+        before and entropy are null unless known for every vote.
         """
         pairs = ["label", "event"]
         joined = self.counts.join(self.exposed, on=pairs, how="left", maintain_order="left")
@@ -137,7 +137,7 @@ class Votes:
 
 
 class Count:
-    """Adds up the votes of all tests and polarities, part by part.
+    """Accumulates the votes of all tests and polarities, part by part.
 
     >>> count = Count()
     >>> count.add(EdgeTable.join([]))
@@ -155,29 +155,29 @@ class Count:
     def add(self, table: EdgeTable) -> None:
         """Count the votes of a table."""
         check_filled(table.edges, ("sequence", "label", "event"), "edges")
-        check_filled(table.exposed, ("label", "event", "sequences"), "exposed")
+        check_filled(table.exposed, ("label", "event", "sequences"), "exposed counts")
         check_numbers(table.edges)
         for kind in table.support.select("test", "polarity").unique().rows():
-            part = table.support.filter(test=kind[0], polarity=kind[1]).select("label", support="sequences")
-            self._tested.setdefault((kind[0], kind[1]), []).append(part)
-        with ThreadPoolExecutor(1) as pool:  # exposed and edges have nothing in common: a core each
-            waiting = pool.submit(self._add_chances, table.exposed)
+            tested = table.support.filter(test=kind[0], polarity=kind[1]).select("label", support="sequences")
+            self._tested.setdefault((kind[0], kind[1]), []).append(tested)
+        with ThreadPoolExecutor(1) as pool:  # exposed counts and edges are independent: a core each
+            waiting = pool.submit(self._add_exposed, table.exposed)
             self._add_edges(table)
             waiting.result()
 
-    def _add_chances(self, exposed: pl.DataFrame) -> None:
+    def _add_exposed(self, exposed: pl.DataFrame) -> None:
         keys, sums = self._exposed
         sums.add(keys.of(exposed), exposed.select(exposed="sequences"))
 
     def _add_edges(self, table: EdgeTable) -> None:
         keys, sums = self._counts
-        found = keys.of(table.edges)
-        _check_tested(found, table.support)
-        which, rows = ballots(table.edges, found), counted(table.edges)
-        sums.add(*((found, rows) if which is None else (found[which], rows[which])))
+        edge_keys = keys.of(table.edges)
+        _check_tested(edge_keys, table.support)
+        which, rows = ballots(table.edges, edge_keys), counted(table.edges)
+        sums.add(*((edge_keys, rows) if which is None else (edge_keys[which], rows[which])))
 
     def add_votes(self, votes: Votes) -> None:
-        """Add votes that were counted before."""
+        """Add votes counted earlier."""
         kind = {"test": pl.lit(votes.test), "polarity": pl.lit(votes.polarity)}
         self._tested.setdefault((votes.test, votes.polarity), []).append(votes.tested)
         for (keys, sums), part in ((self._exposed, votes.exposed), (self._counts, votes.counts)):
@@ -185,12 +185,12 @@ class Count:
             sums.add(keys.of(part.with_columns(**kind)), part)
 
     def votes(self) -> dict[Kind, Votes]:
-        """The votes by test and polarity, after which the count starts again from nothing."""
+        """The votes by test and polarity; resets the count to empty."""
         with ThreadPoolExecutor(2) as pool:
             named = pool.map(lambda pair: pair[0].named(pair[1].table()), (self._counts, self._exposed))
             counts, exposed = named
         tested = self._tested
-        self._start()  # frees memory that the checks of the votes need
+        self._start()  # frees the memory that checking the votes needs
         return {
             kind: replace(
                 _none(*kind),
@@ -208,14 +208,14 @@ def _none(test: str, polarity: str) -> Votes:
 
 
 def _check_tested(keys: pl.Series, support: pl.DataFrame) -> None:
-    """Refuse edges of a test and polarity in which nothing was tested: they would go uncounted."""
+    """Refuse edges of a test and polarity in which no label was tested: they would go uncounted."""
     tested = set(kind_numbers(support).unique())
     for number, edges in enumerate(count_kinds(keys)):
         if edges and number not in tested:
             test, polarity = KINDS[number]
             raise DataError(
-                f"{edges:,} edges are by {test} where the label is {polarity}, where no label was tested; "
-                "give the whole edge table"
+                f"no label was tested by {test} where it is {polarity}, yet {edges:,} of {len(keys):,} edges "
+                "are of this kind; give the whole edge table"
             )
 
 
@@ -234,6 +234,6 @@ def _check(table: pl.DataFrame, part: str, whole: str) -> None:
     if len(odd):
         row = odd.row(0, named=True)
         raise DataError(
-            f"{len(odd):,} pairs have more {part} than {whole}, the first: {row['label']!r} <- "
+            f"{part} > {whole} in {len(odd):,} of {len(table):,} pairs, the first: {row['label']!r} <- "
             f"{row['event']!r} with {row[part]:,} and {row[whole] or 0:,}; give the whole edge table"
         )

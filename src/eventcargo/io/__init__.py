@@ -1,4 +1,4 @@
-"""Readers and writers, one module per outside format; the package's own formats are with their classes."""
+"""Readers and writers of outside formats, one module each; our own formats are with their classes."""
 
 from eventcargo.io.graphs import check_graph_path, read_graph, write_graph
 from eventcargo.io.meds import read_meds, read_meds_splits

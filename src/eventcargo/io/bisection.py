@@ -1,11 +1,11 @@
-"""Where a list of values goes wrong, for parsers that do not say it."""
+"""Find the first bad value of a list, for parsers that do not report its position."""
 
 from collections.abc import Callable
 from typing import Any
 
 
 def first_failure(parse: Callable[[Any], Any], values: Any, errors: tuple[type[Exception], ...]) -> int:
-    """Position of the first value that `parse` refuses, by halving; it must refuse all of them together."""
+    """Position of the first value that `parse` refuses, by bisection; `parse` must refuse the whole list."""
     good, bad = 0, len(values)
     while bad - good > 1:
         middle = (good + bad) // 2
@@ -17,7 +17,7 @@ def first_failure(parse: Callable[[Any], Any], values: Any, errors: tuple[type[E
 
 
 def parses(parse: Callable[[Any], Any], values: Any, errors: tuple[type[Exception], ...]) -> bool:
-    """Whether `parse` takes the values."""
+    """Whether `parse` accepts the values."""
     try:
         parse(values)
     except errors:

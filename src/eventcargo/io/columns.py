@@ -1,7 +1,7 @@
-"""Collectors of columns: Arrow arrays go in batch by batch, compact numpy columns come out.
+"""Column collectors: take Arrow arrays batch by batch, return compact numpy columns.
 
-Names become numbers (`NameColumn`) and times become float64 (`TimeColumn`), so that what is kept of a row is
-a few bytes. A value that cannot be used raises `BadValueError` with its offset; `collect` adds file and row.
+Names become integer codes (`NameColumn`) and times become float64 (`TimeColumn`), so a row takes a few bytes.
+An unusable value raises `BadValueError` with its offset; `collect` adds file and row.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,15 +16,15 @@ from eventcargo.errors import DataError
 from eventcargo.io.sources import Source
 
 SETTLE = 1 << 20
-"""Names waiting for their number before they are merged with the known ones."""
+"""Number of new names to buffer before they are merged with the known names."""
 
 
 LARGEST_EXACT = 1 << 53
-"""The largest integer up to which float64 holds every one."""
+"""float64 represents every integer up to this one exactly."""
 
 
 class BadValueError(Exception):
-    """A value that cannot be used: the reason, and its offset in the array given."""
+    """An unusable value: the reason, and the value's offset in the array."""
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
@@ -36,7 +36,7 @@ class Collector(Protocol):
 
 
 def collect(sources: Iterable[Source], collectors: Mapping[str, Collector]) -> int:
-    """Feed every collector its column of all sources; the number of rows read."""
+    """Feed each collector its column from all sources; return the number of rows."""
     total = 0
     for source in sources:
         before = 0
@@ -52,7 +52,7 @@ def collect(sources: Iterable[Source], collectors: Mapping[str, Collector]) -> i
 
 
 class NameColumn:
-    """Numbers for names: int32 codes in row order, and the distinct names."""
+    """Names as int32 codes in row order, with the list of distinct names."""
 
     def __init__(self, column: str) -> None:
         self.column = column
@@ -66,27 +66,29 @@ class NameColumn:
         self._codes.append(codes)
         self._waiting.append(names)
         self._n_waiting += len(names)
-        # Merging costs one look at every known name, so it waits until that many new ones have come.
+        # A merge visits every known name, so it waits until as many new names have arrived.
         if self._n_waiting > max(SETTLE, len(self._names)):
             self._settle()
 
     def finish(self) -> tuple[NDArray[np.int32], pa.Array]:
-        """The codes of all rows, and the names sorted by code point; a code is a position among them."""
+        """The codes of all rows, and the names sorted by code point; a code is a position in that list."""
         self._settle()
         order = pc.sort_indices(self._names).to_numpy()
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         codes = np.concatenate([np.zeros(0, np.int32), *self._codes])
         self._codes = []
-        for start in range(0, len(codes), SETTLE):  # in place, piece by piece: one copy of the column
+        for start in range(0, len(codes), SETTLE):  # in place, in chunks: one copy of the column
             codes[start : start + SETTLE] = rank[codes[start : start + SETTLE]]
         return codes, self._names.take(pa.array(order))
 
     def _encode(self, values: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
-        values = plain(values)  # categories need not occur, nor differ as strings
+        values = plain(values)  # categories may be unused, or equal as strings
         self._check_type(values)
         if values.null_count:
-            raise BadValueError(f"{self.column} is null; every row needs one", first_true(pc.is_null(values)))
+            raise BadValueError(
+                f"{self.column} is null; every row needs a value", first_true(pc.is_null(values))
+            )
         encoded = values.dictionary_encode()
         codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         names = encoded.dictionary.cast(pa.large_string())
@@ -97,13 +99,13 @@ class NameColumn:
         kind = values.type
         if pa.types.is_floating(kind):
             raise BadValueError(
-                f"{self.column} is the float {values[0].as_py()!r}; allowed are strings and integers; "
-                "an integer column with gaps becomes float in pandas, so fill the gaps and cast it",
+                f"{self.column} is the float {values[0].as_py()!r}; use strings or integers. pandas turns an "
+                "integer column with gaps into floats: fill the gaps and cast the column",
                 0,
             )
         if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
             raise BadValueError(
-                f"{self.column} is {values[0].as_py()!r} of type {kind}; allowed are strings and integers", 0
+                f"{self.column} is {values[0].as_py()!r} of type {kind}; use strings or integers", 0
             )
 
     def _check_names(self, codes: NDArray[np.int32], names: pa.Array) -> None:
@@ -117,11 +119,11 @@ class NameColumn:
         empty = pc.index(names, pa.scalar("", pa.large_string())).as_py()
         if empty >= 0:
             raise BadValueError(
-                f"{self.column} is empty; every row needs one", int(np.argmax(codes == empty))
+                f"{self.column} is empty; every row needs a value", int(np.argmax(codes == empty))
             )
 
     def _settle(self) -> None:
-        """Give waiting names their numbers; known names come first and so keep theirs."""
+        """Number the buffered names; known names come first and so keep their numbers."""
         merged = pa.concat_arrays([self._names, *self._waiting]).dictionary_encode()
         numbers = merged.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         at = len(self._names)
@@ -133,7 +135,7 @@ class NameColumn:
 
 
 def plain(values: pa.Array) -> pa.Array:
-    """The values themselves, where they come as numbers of a dictionary."""
+    """The decoded values of a dictionary array; other arrays unchanged."""
     if not pa.types.is_dictionary(values.type):
         return values
     words = values.dictionary
@@ -147,7 +149,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def exact_floats(column: str, values: pa.Array, advice: str) -> pa.Array:
-    """Float64 of typed numbers; integers that would lose digits are refused."""
+    """Typed numbers as float64; refuse integers that would lose digits."""
     if pa.types.is_integer(values.type):
         ends = pc.min_max(values).as_py()
         if ends["min"] < -LARGEST_EXACT or ends["max"] > LARGEST_EXACT:

@@ -1,7 +1,7 @@
-"""CSV and TSV files as Arrow record batches whose columns are all strings; parsing is left to the reader.
+"""CSV and TSV files as Arrow record batches of strings; the reader parses them.
 
-Arrow is quick but does not say where a file is broken, so on an error the file is read a second time with
-the means of the standard library, only to name the row.
+Arrow is fast but does not say where a file is broken, so on an error the standard library reads the file
+again, only to find the row.
 """
 
 import csv
@@ -36,7 +36,7 @@ def read_header(path: Path, delimiter: str) -> list[str]:
 
 
 def read(path: Path, delimiter: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Batches of the columns asked for, as strings; an empty field stays an empty string."""
+    """Batches of these columns, as strings; an empty field stays an empty string."""
     try:
         with open_bytes(path) as file:
             counter = QuoteCounter(file)
@@ -57,8 +57,8 @@ def read(path: Path, delimiter: str, columns: list[str]) -> Iterator[pa.RecordBa
 class QuoteCounter:
     """A file that counts the quotes read from it.
 
-    Arrow takes the end of the file for the end of a quoted value, so a quote that is never closed swallows
-    all rows after it without an error. An odd number of quotes raises the suspicion.
+    Arrow ends an open quote at the end of the file, so a quote that is never closed swallows all rows after
+    it without an error. An odd number of quotes gives it away.
     """
 
     closed = False
@@ -74,19 +74,19 @@ class QuoteCounter:
 
 
 def _check_closed(path: Path, delimiter: str) -> None:
-    """Refuse a file whose last row has an open quote; a stray one within a value, as in 5" disk, is fine."""
+    """Refuse a file whose last row has an open quote; a quote inside a value, as in 5" disk, is fine."""
     n_rows = 0
     try:
         for _ in _rows(path, delimiter, strict=True):
             n_rows += 1
     except csv.Error as error:
         if "unexpected end of data" in str(error) or "field limit" in str(error):
-            # The header is the first of the rows read, so their number is that of the row after them.
+            # n_rows counts the header too, so it is the number of the row that failed.
             raise DataError(f"{path}, row {n_rows}: a quote is opened and never closed") from None
 
 
 def _explain(path: Path, delimiter: str, error: Exception) -> DataError:
-    """The refusal for an error of Arrow, with the line or row at fault where that can be found."""
+    """Turn an error of Arrow into a `DataError` that names the line or row, if it can be found."""
     try:
         check_utf8(path)
         rows = _rows(path, delimiter)
@@ -102,13 +102,13 @@ def _explain(path: Path, delimiter: str, error: Exception) -> DataError:
     except GZIP_ERRORS:
         return DataError(f"{path} is damaged: {error}; write it again")
     except csv.Error:
-        number = -1  # a value too long for the standard library: the row stays unknown
+        number = -1  # a value too long for the standard library: the row is unknown
     if number == 0:
         return DataError(f"{path} is empty: it has no row below its first line")
     return DataError(f"{path} cannot be read as CSV: {error}")
 
 
 def _rows(path: Path, delimiter: str, strict: bool = False) -> Iterator[list[str]]:
-    """Rows that are not blank, the header first."""
+    """The rows that are not blank, header first."""
     with io.TextIOWrapper(cast(Any, open_bytes(path)), encoding="utf-8-sig", newline="") as text:
         yield from filter(None, csv.reader(text, delimiter=delimiter, strict=strict))

@@ -1,6 +1,6 @@
-"""`read_graph` and `write_graph`: a `LabelGraph` as a file, in the format its ending names.
+"""`read_graph` and `write_graph`: a `LabelGraph` as a file; the ending selects the format.
 
-Parquet and JSON hold all of a graph. CSV holds the edges only, GraphML and DOT are for drawing and are
+Parquet and JSON hold the whole graph, CSV the edges only. GraphML and DOT are for drawing programs: they are
 written, not read.
 """
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
 from eventcargo.files import atomic_file
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.io.networks import write_dot, write_graphml
@@ -30,7 +30,7 @@ Support = dict[str, int | None]
 
 
 def write_graph(graph: LabelGraph, path: str | Path, notes: Mapping[str, Any] | None = None) -> None:
-    """Write a graph to .parquet, .json, .csv, .graphml or .dot; `notes` go into JSON beside the edges.
+    """Write a graph to .parquet, .json, .csv, .graphml or .dot; `notes` are extra entries of a JSON file.
 
     >>> import tempfile
     >>> graph = LabelGraph.from_boundaries({"brake": ["P01", "U02"], "fuel": []}, support={"brake": 7})
@@ -43,7 +43,7 @@ def write_graph(graph: LabelGraph, path: str | Path, notes: Mapping[str, Any] | 
     check_graph_path(path)
     _check_names(graph)
     if notes and path.suffix.lower() != ".json":
-        raise ConfigError(f"{path} has no room for notes ({', '.join(notes)}); write .json")
+        raise ConfigError(f"{path} cannot hold notes ({', '.join(notes)}); write .json")
     with atomic_file(path) as target:
         if notes:
             _write_json(graph, target, notes)
@@ -52,13 +52,13 @@ def write_graph(graph: LabelGraph, path: str | Path, notes: Mapping[str, Any] | 
 
 
 def check_graph_path(path: Path) -> None:
-    """Refuse a path whose ending no graph can be written to, before the work that makes the graph."""
+    """Refuse a path with an ending that no graph format has, before the graph is computed."""
     if path.suffix.lower() not in WRITERS:
-        raise DataError(f"{path} has an unknown ending; allowed for graphs are {', '.join(WRITERS)}")
+        raise DataError(f"{path} has an unknown ending; use {', '.join(WRITERS)}")
 
 
 def read_graph(source: Any) -> LabelGraph:
-    """The graph in a .parquet, .json or .csv file or in a frame with at least the columns label and event.
+    """Read a graph from a .parquet, .json or .csv file, or a frame with the columns label and event.
 
     >>> read_graph(pl.DataFrame({"label": ["brake"], "event": ["P01"]})).boundary("brake")
     ['P01']
@@ -67,7 +67,7 @@ def read_graph(source: Any) -> LabelGraph:
         return _from_sources(open_sources(source, "graph"), {})
     path = Path(source)
     if not path.is_file():
-        raise DataError(f"{path} is no file; give a graph as {', '.join(READABLE)}, or a frame")
+        raise DataError(f"{path} is not a file; give a graph as {', '.join(READABLE)}, or a frame")
     if path.suffix.lower() not in READABLE:
         raise DataError(f"{path} has an unknown ending; graphs are read from {', '.join(READABLE)}")
     if path.suffix.lower() == ".json":
@@ -77,7 +77,7 @@ def read_graph(source: Any) -> LabelGraph:
 
 
 def _check_names(graph: LabelGraph) -> None:
-    """Labels come from a plain mapping, which may hold strings that no file can."""
+    """Refuse labels that are not valid Unicode: a mapping can hold them, a file cannot."""
     for label in graph.support:
         try:
             label.encode("utf-8")
@@ -90,7 +90,7 @@ def _from_sources(sources: list[Source], support: Mapping[str, int | None]) -> L
     for column in ("label", "event"):
         if column not in source.columns:
             raise DataError(
-                f"{source.place} has no column {column!r}, it has {', '.join(map(repr, source.columns))}; "
+                f"{source.place} has no column {column!r}, only {', '.join(map(repr, source.columns))}; "
                 "rename the right one"
             )
     known = [column for column in source.columns if column in EDGE_SCHEMA]
@@ -105,7 +105,7 @@ def _from_sources(sources: list[Source], support: Mapping[str, int | None]) -> L
 
 
 def _typed(place: str, values: pl.Series) -> pl.Series:
-    """A column in the type of the schema; in text an empty field is null."""
+    """A column cast to the schema's type; an empty text field is null."""
     kind = EDGE_SCHEMA[values.name]
     if values.dtype == pl.String:
         values = values.replace("", None)
@@ -116,8 +116,8 @@ def _typed(place: str, values: pl.Series) -> pl.Series:
     bad = values.is_not_null() & (typed.is_null() | (typed.cast(pl.Float64) != numbers)).fill_null(True)
     if bad.any():
         row = int(bad.arg_max() or 0)
-        form = "a number" if kind.is_float() else "a whole number"
-        raise DataError(f"{place}, row {row + 1}: {values.name} is {values[row]!r}; {form} is needed")
+        form = "a number" if kind.is_float() else "an integer"
+        raise DataError(f"{place}, row {row + 1}: {values.name} is {values[row]!r}; use {form}")
     return typed
 
 
@@ -156,7 +156,7 @@ def _write_json(graph: LabelGraph, path: Path, notes: Mapping[str, Any] | None =
     try:
         text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
     except ValueError:
-        raise DataError("JSON holds no infinite number and no NaN, this graph does; write Parquet") from None
+        raise DataError("JSON cannot hold the infinite or NaN numbers of this graph; write Parquet") from None
     path.write_text(text, "utf-8")
 
 
@@ -164,7 +164,7 @@ def _read_json(path: Path) -> LabelGraph:
     content = _parse(path, path.read_bytes())
     edges = content.get("edges")
     if not isinstance(edges, list) or not all(isinstance(edge, dict) for edge in edges):
-        raise DataError(f"{path} has the edges {edges!r:.80}; wanted is a list of objects")
+        raise DataError(f"{path} has the edges {edges!r:.80}; expected a list of objects")
     _warn_of_unknown(str(path), {name for edge in edges for name in edge})
     try:
         table = pl.DataFrame(edges, schema=EDGE_SCHEMA)
@@ -174,7 +174,7 @@ def _read_json(path: Path) -> LabelGraph:
 
 
 def _parse(path: Path, text: bytes) -> dict[str, Any]:
-    """The content of a header or file of ours."""
+    """The content of a header or file that `write_graph` wrote."""
     try:
         content = json.loads(text.decode("utf-8"))
     except ValueError as error:
@@ -183,7 +183,7 @@ def _parse(path: Path, text: bytes) -> dict[str, Any]:
         raise DataError(f"{path} was not written by write_graph: it has no format {FORMAT!r}")
     if content.get("version") != FORMAT_VERSION:
         raise DataError(
-            f"{path} has format version {content.get('version')}, this release reads {FORMAT_VERSION}; "
+            f"{path} has format version {content.get('version')}; this release reads {FORMAT_VERSION}: "
             "write the graph again"
         )
     return content
@@ -193,7 +193,7 @@ def _warn_of_unknown(place: str, columns: Iterable[str]) -> None:
     unknown = sorted(set(columns) - set(EDGE_SCHEMA))
     if unknown:
         warnings.warn(
-            f"{place}: {len(unknown):,} unknown column(s) ignored: {', '.join(unknown)}",
+            f"{place}: ignored {counted(len(unknown), 'unknown column')}: {', '.join(unknown)}",
             EventCargoWarning,
             stacklevel=4,
         )
@@ -201,15 +201,15 @@ def _warn_of_unknown(place: str, columns: Iterable[str]) -> None:
 
 def _support(path: Path, given: Any) -> Support:
     if not isinstance(given, dict) or not all(isinstance(n, int | None) for n in given.values()):
-        raise DataError(f"{path} has the support {given!r:.80}; wanted is a whole number or null per label")
+        raise DataError(f"{path} has the support {given!r:.80}; expected an integer or null for each label")
     return given
 
 
 def _write_csv(graph: LabelGraph, path: Path) -> None:
-    """Edges with the columns that hold a value, the support of the label among them."""
+    """Write the edges with all columns that hold a value, and each label's support."""
     if n_lost := sum(not events for events in graph.boundaries.values()):
         warnings.warn(
-            f"{n_lost:,} label(s) with an empty boundary cannot be shown in CSV; write Parquet or JSON",
+            f"CSV cannot hold {counted(n_lost, 'label')} with an empty boundary; write Parquet or JSON",
             EventCargoWarning,
             stacklevel=3,
         )

@@ -1,7 +1,7 @@
-"""JSON Lines files (one object a line) as Arrow record batches.
+"""JSON Lines files (one object per line) as Arrow record batches.
 
-Read with the standard library, so that every refusal names its line. Columns are the keys of
-all objects; a key that an object lacks is null there.
+The standard library reads them, so that every error names its line. The columns are the keys of all objects;
+a key that an object lacks is null.
 """
 
 import json
@@ -22,7 +22,7 @@ ERRORS = (pa.ArrowException, UnicodeEncodeError, OverflowError)
 
 
 def read_keys(path: Path) -> list[str]:
-    """The keys of all objects, in the order they are met; a broken line is refused here."""
+    """The keys of all objects, in order of appearance; refuse a broken line."""
     keys: dict[str, None] = {}
     for rows in _chunks(path):
         for row in rows:
@@ -35,7 +35,7 @@ def read_keys(path: Path) -> list[str]:
 
 
 def read(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Batches of the keys asked for."""
+    """Batches of these columns."""
     before = 0
     for rows in _chunks(path):
         arrays = [_column(path, before, column, [row.get(column) for row in rows]) for column in columns]
@@ -52,7 +52,7 @@ def _check_unicode(path: Path, keys: Iterable[str]) -> None:
 
 
 def _chunks(path: Path) -> Iterator[list[dict[str, Any]]]:
-    """The objects of the file, many at a time."""
+    """The objects of the file, in chunks of `BATCH_LINES` lines."""
     before = 0
     try:
         with open_bytes(path) as file:
@@ -66,7 +66,7 @@ def _chunks(path: Path) -> Iterator[list[dict[str, Any]]]:
 
 
 def _parse_lines(path: Path, before: int, lines: list[bytes]) -> list[dict[str, Any]]:
-    """The objects of some lines: at one go, which is quick, or line by line if something is wrong."""
+    """The objects of some lines: parsed together, which is fast, or line by line if one is broken."""
     filled = [(number, line) for number, line in enumerate(lines, start=before + 1) if line.strip()]
     try:
         rows = json.loads((b"[" + b",".join(line for _, line in filled) + b"]").decode("utf-8"))
@@ -91,7 +91,7 @@ def _parse(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 
 def _column(path: Path, before: int, column: str, values: list[Any]) -> pa.Array:
-    """One Arrow array; numbers among strings become strings, so that one parser decides on all of them."""
+    """One Arrow array; numbers among strings become strings, so that one parser reads them all."""
     kinds = {type(value) for value in values}
     if str in kinds and kinds & {int, float}:
         values = [repr(value) if type(value) in (int, float) else value for value in values]
@@ -102,5 +102,5 @@ def _column(path: Path, before: int, column: str, values: list[Any]) -> pa.Array
         offset = first_failure(build, values, ERRORS)
         raise DataError(
             f"{path}, row {before + offset + 1}: {column} is {values[offset]!r}; "
-            "allowed are numbers or strings of valid Unicode, one kind in all rows"
+            "use numbers or strings of valid Unicode, the same kind in all rows"
         ) from None

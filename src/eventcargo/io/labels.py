@@ -1,4 +1,4 @@
-"""Labels, long (one row per sequence and label) or wide (one column of 0 and 1 per label), as ragged rows."""
+"""Read labels, long (a row per sequence and label) or wide (a 0/1 column per label), into ragged rows."""
 
 import warnings
 from typing import Any
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eventcargo.errors import DataError, EventCargoWarning
+from eventcargo.errors import DataError, EventCargoWarning, counted
 from eventcargo.events import Ragged
 from eventcargo.io.columns import BadValueError, NameColumn, collect, first_true, is_text, plain
 from eventcargo.io.sources import Source, open_sources
@@ -18,13 +18,13 @@ TRUE = pa.array(["1", "1.0", "true"], pa.large_string())
 FALSE = pa.array(["0", "0.0", "false"], pa.large_string())
 
 Marks = tuple[pa.Array, NDArray[np.int32], NDArray[np.int32], list[str]]
-"""Sequence ids, then one number of a sequence and one of a label for every mark, and the labels' names."""
+"""Sequence ids; for every mark the number of its sequence and of its label; the names of the labels."""
 
 
 def read_labels(
     labels: Any, sequence_ids: pa.Array, sequence_id: str, label: str, unknown_labels: str
 ) -> tuple[Ragged, NDArray[np.int32], list[str]]:
-    """Rows, codes and names of the labels of the sequences given."""
+    """Rows, codes and names of the labels of these sequences."""
     if labels is None:
         return label_rows(np.zeros(0, np.int64), np.zeros(0, np.int32), [], len(sequence_ids))
     sources = open_sources(labels, "labels")
@@ -41,12 +41,12 @@ def read_labels(
 def label_rows(
     sequences: NDArray[np.int64], codes: NDArray[np.int32], names: list[str], n_sequences: int
 ) -> tuple[Ragged, NDArray[np.int32], list[str]]:
-    """Ragged labels, each once a sequence and in order; repeated ones are counted in a warning."""
+    """Ragged labels, sorted and distinct within a sequence; warn of repeated labels."""
     width = max(len(names), 1)
     keys, counts = np.unique(sequences.astype(np.int64) * width + codes, return_counts=True)
     if n_repeated := int(counts.sum()) - len(keys):
         warnings.warn(
-            f"{n_repeated:,} label rows repeat an earlier one and were left out",
+            f"dropped {counted(n_repeated, 'repeated label row')}",
             EventCargoWarning,
             stacklevel=4,
         )
@@ -56,15 +56,16 @@ def label_rows(
 
 
 def find_sequences(ids: pa.Array, sequence_ids: pa.Array, unknown_labels: str) -> NDArray[np.int64]:
-    """The position of every id among the sequences; -1 for an unknown one, if these are to be dropped."""
-    found = pc.index_in(ids, value_set=sequence_ids)
-    if found.null_count:
-        first = ids.filter(pc.is_null(found))[0].as_py()
-        message = f"labels name {found.null_count:,} sequence(s) without any event, the first: {first!r}"
+    """The position of every id among the sequences; -1 for an unknown id with unknown_labels="drop"."""
+    positions = pc.index_in(ids, value_set=sequence_ids)
+    if positions.null_count:
+        first = ids.filter(pc.is_null(positions))[0].as_py()
+        unknown = counted(positions.null_count, "sequence")
+        message = f"labels name {unknown} without any event, the first: {first!r}"
         if unknown_labels != "drop":
             raise DataError(f'{message}; correct the ids, or pass unknown_labels="drop"')
-        warnings.warn(f"{message}; these labels were left out", EventCargoWarning, stacklevel=4)
-    rows: NDArray[np.int64] = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        warnings.warn(f"{message}; dropped these labels", EventCargoWarning, stacklevel=4)
+    rows: NDArray[np.int64] = positions.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return rows
 
 
@@ -73,14 +74,14 @@ def _read_long(sources: list[Source], sequence_id: str, label: str) -> Marks:
         source.check_column(label, "label")
     ids, labels = NameColumn(sequence_id), NameColumn(label)
     if collect(sources, {sequence_id: ids, label: labels}) == 0:
-        raise DataError(f"{sources[0].place} is empty; leave labels out if no sequence carries one")
+        raise DataError(f"{sources[0].place} is empty; leave labels out if no sequence carries a label")
     sequences, names = ids.finish()
     codes, label_names = labels.finish()
     return names, sequences, codes, label_names.to_pylist()
 
 
 class FlagColumn:
-    """Rows where a wide label is 1."""
+    """The rows in which a wide label is 1."""
 
     def __init__(self, column: str) -> None:
         self.column = column
@@ -94,8 +95,8 @@ class FlagColumn:
         if pc.any(bad).as_py():
             offset = first_true(bad)
             raise BadValueError(
-                f"label {self.column!r} is {values[offset].as_py()!r}; allowed in a wide table are 0 and 1, "
-                "or false and true; drop columns that are no label",
+                f"label {self.column!r} is {values[offset].as_py()!r}; a wide table holds 0 and 1, or false "
+                "and true: drop columns that are not labels",
                 offset,
             )
         self._rows.append(np.flatnonzero(is_on.to_numpy(zero_copy_only=False)) + self._before)
@@ -106,7 +107,7 @@ class FlagColumn:
 
 
 def _flags(values: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Where a label is on and where it is off; neither for any other value."""
+    """Where a label is on, and where it is off; any other value is neither."""
     kind = values.type
     if is_text(kind):
         lower = pc.utf8_lower(values.cast(pa.large_string()))
@@ -125,33 +126,33 @@ def _read_wide(sources: list[Source], sequence_id: str) -> Marks:
         _check_wide(source, sources[0], sequence_id)
     ids, flags = NameColumn(sequence_id), [FlagColumn(name) for name in names]
     if collect(sources, {sequence_id: ids, **{flag.column: flag for flag in flags}}) == 0:
-        raise DataError(f"{sources[0].place} is empty; leave labels out if no sequence carries one")
+        raise DataError(f"{sources[0].place} is empty; leave labels out if no sequence carries a label")
     sequences, sequence_names = ids.finish()
     _check_once(sequences, sequence_names)
     rows = [flag.finish() for flag in flags]
-    codes = np.repeat(np.arange(len(names), dtype=np.int32), [len(found) for found in rows])
+    codes = np.repeat(np.arange(len(names), dtype=np.int32), [len(marked) for marked in rows])
     return sequence_names, sequences[np.concatenate(rows)], codes, names
 
 
 def _check_wide(source: Source, first: Source, sequence_id: str) -> None:
     labels = set(source.columns) - {sequence_id}
     if not labels:
-        raise DataError(f"{source.place} has the column {sequence_id!r} alone; add a column with labels")
+        raise DataError(f"{source.place} has only the column {sequence_id!r}; add a column for each label")
     if labels != set(first.columns) - {sequence_id}:
         odd = sorted((labels ^ set(first.columns)) - {sequence_id})[0]
         raise DataError(
             f"{source.place} and {first.place} differ in column {odd!r}; give both the same labels"
         )
     if "" in labels:
-        raise DataError(f"{source.place} has a column without a name; every label needs one")
+        raise DataError(f"{source.place} has a column without a name; every label needs a name")
 
 
 def _check_once(sequences: NDArray[np.int32], names: pa.Array) -> None:
-    """A wide table says all about a sequence in one row; two rows could contradict each other."""
+    """Refuse a sequence with two rows in a wide table: they could contradict each other."""
     counts = np.bincount(sequences, minlength=len(names))
     if (counts > 1).any():
         first = names[int(np.argmax(counts > 1))].as_py()
         raise DataError(
-            f"{int((counts > 1).sum()):,} sequence(s) have more than one row of wide labels, the first: "
+            f"wide labels have several rows for {counted(int((counts > 1).sum()), 'sequence')}, the first: "
             f"{first!r}; merge them into one row"
         )

@@ -1,8 +1,8 @@
-"""`read_meds`: a folder in the Medical Event Data Standard (MEDS 0.4) becomes an `EventDataset`.
+"""`read_meds`: read a folder in the Medical Event Data Standard (MEDS 0.4) into an `EventDataset`.
 
-A subject's codes are the events, a task is a label. With labels, a sequence is a subject up to one prediction
-time, events at that time included: what comes later could not be known and is cut. Numeric values of
-measurements are read if asked for, text values are not.
+A subject's codes are the events, a task is a label. With labels, a sequence is a subject up to and including
+one prediction time: later events could not be known and are dropped. Numeric values of measurements are read
+on request, text values are not.
 """
 
 import warnings
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
 from eventcargo.events import EventDataset, Ragged
 from eventcargo.io.columns import NameColumn, collect
 from eventcargo.io.labels import label_rows
@@ -30,33 +30,33 @@ def read_meds(
     cohort_only: bool = True,
     values: Sequence[str] = (),
 ) -> EventDataset:
-    """The data set in a MEDS folder.
+    """Read a MEDS folder.
 
     Parameters
     ----------
     labels
-        A Parquet file or a folder of them (one task, called as the file or folder), a folder of such folders
-        (one task each), or a mapping from task names to either. Default: `root/labels` if it is there.
-        A Boolean task is a label; a categorical one gives a label "task=value" for each value; numbers must
-        be 0 and 1.
+        A Parquet file or a folder of them (one task, named after the file or folder), a folder of such
+        folders (one task each), or a mapping from task names to either. Default: `root/labels`, if it exists.
+        A Boolean task is a label; a categorical task gives a label "task=value" for each value; numeric
+        values must be 0 and 1.
     static
-        Measurements without time: "first" puts them at the time of the subject's first event, before it;
-        "drop" leaves them out, with a warning.
+        Measurements without a time: "first" puts them at the time of the subject's first event, before it;
+        "drop" drops them, with a warning.
     cohort_only
-        Leave out subjects that no task mentions, with a warning: in MEDS they are not known to lack the
-        label. False keeps them, uncut and without labels.
+        Drop subjects that no task mentions, with a warning: in MEDS they are not known to lack the label.
+        False keeps them whole and without labels.
     values
-        Numeric columns to read beside the codes: ("numeric_value",) for MEDS's own, NaN where it is null.
+        Numeric columns to read beside the codes, such as ("numeric_value",); nulls become NaN.
 
-    A sequence is called as its subject, or "subject@prediction time" where a subject has several prediction
-    times. A task that says nothing about a subject at that time counts as absent.
+    A sequence has the id of its subject, or "subject@prediction time" if a subject has several prediction
+    times. A label is absent if its task has no row for the subject at that time.
 
     >>> read_meds("no such folder")
     Traceback (most recent call last):
     eventcargo.errors.DataError: no such folder/data does not exist; give the root of a MEDS data set
     """
     if static not in ("first", "drop"):
-        raise ConfigError(f"static={static!r}; allowed are 'first' and 'drop'")
+        raise ConfigError(f"static={static!r}; use 'first' or 'drop'")
     subjects = read_subjects(Path(root), static, values)
     if labels is None and (Path(root) / "labels").is_dir():
         labels = Path(root) / "labels"
@@ -67,31 +67,31 @@ def read_meds(
 
 
 def read_meds_splits(root: str | Path, data: EventDataset | None = None) -> dict[str, list[str]]:
-    """Subject ids by split name ("train", "tuning", "held_out"); of `data`, if given, its sequence ids.
+    """Subject ids by split name ("train", "tuning", "held_out"), or the sequence ids of `data` if given.
 
     >>> read_meds_splits("no such folder")
     Traceback (most recent call last):
-    eventcargo.errors.DataError: no such folder/metadata/subject_splits.parquet does not exist; ...
+    eventcargo.errors.DataError: no such folder/metadata/subject_splits.parquet does not exist: ...
     """
     path = Path(root) / "metadata" / "subject_splits.parquet"
     if not path.is_file():
-        raise DataError(f"{path} does not exist; this MEDS data set has no splits, use EventDataset.split")
+        raise DataError(f"{path} does not exist: this MEDS data set has no splits; use EventDataset.split")
     subjects, splits = SubjectColumn(), NameColumn("split")
     collect(open_meds([path], ("subject_id", "split")), {"subject_id": subjects, "split": splits})
     codes, names = splits.finish()
     split_of = dict(zip(map(str, subjects.finish().tolist()), codes.tolist(), strict=True))
     ids = list(split_of) if data is None else data.sequence_ids.to_pylist()
-    parts: dict[str, list[str]] = {name: [] for name in names.to_pylist()}
+    ids_of: dict[str, list[str]] = {name: [] for name in names.to_pylist()}
     for name in ids:
         code = split_of.get(name.split("@")[0])
         if code is not None:
-            parts[names[code].as_py()].append(name)
-    return parts
+            ids_of[names[code].as_py()].append(name)
+    return ids_of
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """The sequences: names, first and last rows among the subjects' events, numbers of the samples."""
+    """The sequences: ids, first and last row among the subjects' events, number of the sample."""
 
     names: list[str]
     starts: NDArray[np.int64]
@@ -105,17 +105,17 @@ def _whole(subjects: Subjects, which: NDArray[np.int64]) -> Cuts:
 
 
 def _cut(subjects: Subjects, samples: Samples, cohort_only: bool) -> Cuts:
-    """Every sample's subject up to its prediction time, then the subjects outside of all cohorts."""
+    """Every sample's subject up to its prediction time, then the subjects outside all cohorts."""
     which = _find_subjects(subjects, samples)
     starts = subjects.rows.starts[which]
     stops = starts.copy()
     for i, (start, stop) in enumerate(zip(starts, subjects.rows.stops[which], strict=True)):
         stops[i] += np.searchsorted(subjects.times[start:stop], samples.times[i], side="right")
     if n_later := int((subjects.rows.stops[which] - stops).sum()):
-        _warn(f"{n_later:,} events come after the prediction time and were cut")
+        _warn(f"dropped {counted(n_later, 'event')} after the prediction time")
     outside = np.setdiff1d(np.arange(len(subjects.ids)), which)
     if cohort_only and len(outside):
-        _warn(f"{len(outside):,} of {len(subjects.ids):,} subjects are in no task's cohort and were left out")
+        _warn(f"dropped {len(outside):,} of {counted(len(subjects.ids), 'subject')}: in no task's cohort")
         outside = outside[:0]
     rest = _whole(subjects, outside)
     return Cuts(
@@ -131,7 +131,7 @@ def _find_subjects(subjects: Subjects, samples: Samples) -> NDArray[np.int64]:
     known = subjects.ids[np.minimum(which, len(subjects.ids) - 1)] == samples.subjects
     if not known.all():
         raise DataError(
-            f"labels name {len(np.unique(samples.subjects[~known])):,} subject(s) without any event, "
+            f"labels name {counted(len(np.unique(samples.subjects[~known])), 'subject')} without any event, "
             f"the first: {samples.subjects[~known][0]}; use labels made for these data"
         )
     return which
@@ -140,15 +140,13 @@ def _find_subjects(subjects: Subjects, samples: Samples) -> NDArray[np.int64]:
 def _dataset(
     subjects: Subjects, cuts: Cuts, samples: Samples | None, value_names: Sequence[str]
 ) -> EventDataset:
-    """The sequences sorted by name; those without an event at a known time are left out with a warning."""
+    """The sequences sorted by id; drop those without an event at a known time, with a warning."""
     usable = cuts.stops > cuts.starts
     usable[usable] &= np.isfinite(subjects.times[cuts.starts[usable]])
     if n_empty := int((~usable).sum()):
-        _warn(
-            f"{n_empty:,} sequences have no event with a time (up to the prediction time) and were left out"
-        )
+        _warn(f"dropped {counted(n_empty, 'sequence')} without a timed event up to the prediction time")
     if not usable.any():
-        raise DataError("no sequence with events is left; check times and prediction times")
+        raise DataError("no sequence with events remains; check times and prediction times")
     order = np.array(sorted(np.flatnonzero(usable), key=lambda i: cuts.names[i]))
     rows, labels, names = _labels(cuts.sample[order], samples)
     return EventDataset(

@@ -1,7 +1,7 @@
-"""A `LabelGraph` as a network: for networkx, for bnlearn, and as GraphML or DOT for drawing programs.
+"""Export a `LabelGraph` to networkx and bnlearn, and to GraphML or DOT for drawing programs.
 
-An event type and a label may share a name, so nodes are called "event:<name>" and "label:<name>"; the plain
-name and the kind are attributes.
+An event type and a label may share a name, so the nodes are "event:<name>" and "label:<name>", with the plain
+name and the kind as attributes.
 """
 
 import io
@@ -21,7 +21,7 @@ DOT_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "&": "&amp;"}
 
 
 def graph_to_networkx(graph: LabelGraph) -> "nx.DiGraph[str]":
-    """A directed networkx graph from event types to labels; edges carry what is known about them.
+    """A directed networkx graph from event types to labels; edges carry their known attributes.
 
     >>> network = graph_to_networkx(LabelGraph.from_boundaries({"brake": ["P01"]}))
     >>> list(network.edges), network.nodes["event:P01"]
@@ -31,18 +31,18 @@ def graph_to_networkx(graph: LabelGraph) -> "nx.DiGraph[str]":
     for event in sorted(graph.edges["event"].unique().to_list()):
         network.add_node(f"event:{event}", kind="event", name=event)
     for label, support in graph.support.items():
-        known = {} if support is None else {"support": support}
-        network.add_node(f"label:{label}", kind="label", name=label, **known)
+        attributes = {} if support is None else {"support": support}
+        network.add_node(f"label:{label}", kind="label", name=label, **attributes)
     for row in graph.edges.iter_rows(named=True):
-        known = {name: row[name] for name in ATTRIBUTES if row[name] is not None}
-        network.add_edge(f"event:{row['event']}", f"label:{row['label']}", **known)
+        attributes = {name: row[name] for name in ATTRIBUTES if row[name] is not None}
+        network.add_edge(f"event:{row['event']}", f"label:{row['label']}", **attributes)
     return network
 
 
 def graph_to_strengths(graph: LabelGraph) -> pl.DataFrame:
-    """Edges in the form of bnlearn's `boot.strength`: from, to, strength, direction.
+    """The edges in the format of bnlearn's `boot.strength`: from, to, strength, direction.
 
-    The strength is the edge's frequency, 1 where none is known; the direction is always 1, as events cause
+    The strength is the edge's frequency, or 1 if unknown; the direction is always 1, because events cause
     labels and not the reverse.
 
     >>> graph_to_strengths(LabelGraph.from_boundaries({"brake": ["P01"]})).row(0)
@@ -57,11 +57,11 @@ def graph_to_strengths(graph: LabelGraph) -> pl.DataFrame:
 
 
 def write_graphml(graph: LabelGraph, path: Path) -> None:
-    """Write GraphML; names with control characters, which XML cannot hold, are refused."""
+    """Write GraphML; refuse names with control characters, which XML cannot hold."""
     _check_names(graph, NOT_XML, "GraphML")
     buffer = io.BytesIO()
     nx.write_graphml_xml(graph_to_networkx(graph), buffer)
-    # An XML reader turns a bare carriage return into a line feed; as a reference it survives.
+    # An XML reader turns a bare carriage return into a line feed; a character reference survives.
     path.write_bytes(buffer.getvalue().replace(b"\r", b"&#13;"))
 
 
@@ -90,5 +90,5 @@ def _edge_attributes(known: dict[str, Any]) -> str:
 
 def _check_names(graph: LabelGraph, bad: re.Pattern[str], form: str) -> None:
     for name in [*graph.support, *graph.edges["event"].unique().to_list()]:
-        if found := bad.search(name):
-            raise DataError(f"{name!r:.80} holds the character {found[0]!r}, which {form} cannot; rename it")
+        if match := bad.search(name):
+            raise DataError(f"{name!r:.80} has {match[0]!r}, which {form} cannot hold; rename it")

@@ -1,4 +1,4 @@
-"""A list of (events, labels) pairs as two Arrow tables, for small data written by hand."""
+"""Turn a list of (events, labels) pairs, small data written by hand, into two Arrow tables."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,9 +9,9 @@ from eventcargo.errors import DataError
 
 
 def tables_from_pairs(pairs: Sequence[Any]) -> tuple[pa.Table, pa.Table | None, str | None]:
-    """Tables of events and of labels (None without any), and the name of the time column if there is one.
+    """A table of events, a table of labels (None if empty), and the name of the time column (None without).
 
-    Sequences are called "0", "1", ... padded with zeros, so that their sorted order is the list's order.
+    The sequence ids are "0", "1", ... padded with zeros, so that they sort in the order of the list.
     """
     if not pairs:
         raise DataError("the list of pairs is empty; give at least one pair of events and labels")
@@ -32,14 +32,14 @@ def tables_from_pairs(pairs: Sequence[Any]) -> tuple[pa.Table, pa.Table | None, 
 
 
 def _unpack(number: int, pair: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    parts = pair if isinstance(pair, tuple | list) else ()
-    if len(parts) != 2 or not all(isinstance(part, list | tuple | set | frozenset) for part in parts):
-        raise DataError(f"pair {number} is {pair!r:.80}; allowed is (list of events, list of labels)")
-    events, labels = parts
+    members = pair if isinstance(pair, tuple | list) else ()
+    if len(members) != 2 or not all(isinstance(each, list | tuple | set | frozenset) for each in members):
+        raise DataError(f"pair {number} is {pair!r:.80}; use (list of events, list of labels)")
+    events, labels = members
     if isinstance(events, set | frozenset):
         raise DataError(f"pair {number} has a set of events, which has no order; give a list")
     if not events:
-        raise DataError(f"pair {number} has no events; every sequence needs at least one")
+        raise DataError(f"pair {number} has no events; every sequence needs at least one event")
     return events, list(labels)
 
 
@@ -47,7 +47,7 @@ def _time_and_name(number: int, event: Any) -> tuple[Any, Any]:
     if not isinstance(event, tuple | list):
         return None, event
     if len(event) != 2 or event[0] is None:
-        raise DataError(f"pair {number} has the event {event!r}; allowed are a name or (time, name)")
+        raise DataError(f"pair {number} has the event {event!r}; use a name or (time, name)")
     return event[0], event[1]
 
 
@@ -56,5 +56,5 @@ def _table(columns: dict[str, list[Any]]) -> pa.Table:
         return pa.table(columns)
     except (pa.ArrowException, UnicodeEncodeError) as error:
         raise DataError(
-            f"the pairs cannot be read: {error}; names must be strings, times of one kind"
+            f"the pairs cannot be read: {error}; use strings as names, and times of one kind"
         ) from None

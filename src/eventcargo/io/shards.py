@@ -1,7 +1,6 @@
-"""Files behind a path: one file, a folder of shards or a pattern, all of one format, sorted by name.
+"""Find the files of a path: one file, a folder of shards or a pattern, all of one format, sorted by name.
 
-The format follows from the ending alone. Files whose name starts with `_` or `.` are left to the programs
-that made them.
+The ending alone decides the format. Files whose name starts with `_` or `.` are ignored.
 """
 
 from collections.abc import Iterable
@@ -23,7 +22,7 @@ ENDINGS = {
 
 
 def find_shards(path: str | Path) -> list[Path]:
-    """The files a path, a folder or a pattern such as `events/*.parquet` stands for."""
+    """The files of a path, a folder or a pattern such as `events/*.parquet`."""
     path = Path(path)
     if path.is_dir():
         return _one_format(visible_files(path.iterdir()), f"{path} holds no table")
@@ -35,26 +34,26 @@ def find_shards(path: str | Path) -> list[Path]:
 
 
 def file_format(path: Path) -> str:
-    """The format of one file by its ending; an unknown one is refused."""
+    """The format of a file by its ending; refuse an unknown ending."""
     name = path.name.lower()
     for ending, kind in ENDINGS.items():
         if name.endswith(ending):
             return kind
-    raise DataError(f"{path} has an unknown ending; allowed are {', '.join(ENDINGS)}")
+    raise DataError(f"{path} has an unknown ending; use {', '.join(ENDINGS)}")
 
 
 def find_beside(folder: Path, stem: str) -> Path | None:
-    """The one table `stem.*` in a folder, None if there is none."""
-    found = [folder / f"{stem}{ending}" for ending in ENDINGS if (folder / f"{stem}{ending}").is_file()]
-    if len(found) > 1:
+    """The table `stem.*` in a folder, or None."""
+    tables = [folder / f"{stem}{ending}" for ending in ENDINGS if (folder / f"{stem}{ending}").is_file()]
+    if len(tables) > 1:
         raise DataError(
-            f"{folder} holds {len(found)} tables called {stem}: {_names(found)}; name one of them"
+            f"{folder} holds {len(tables)} tables called {stem}: {_names(tables)}; name one of them"
         )
-    return found[0] if found else None
+    return tables[0] if tables else None
 
 
 def visible_files(paths: Iterable[Path]) -> list[Path]:
-    """The files among the paths, sorted, without those whose name starts with `_` or `.`."""
+    """The files among the paths, sorted, except names that start with `_` or `.`."""
     return sorted(path for path in paths if path.is_file() and path.name[0] not in "_.")
 
 
@@ -63,14 +62,14 @@ def _is_pattern(text: str) -> bool:
 
 
 def _matches(pattern: Path) -> list[Path]:
-    """Visible files that match; pathlib wants the fixed folder and the pattern apart."""
+    """The visible files that match; pathlib needs the fixed folder apart from the pattern."""
     fixed = next(parent for parent in pattern.parents if not _is_pattern(str(parent)))
     return visible_files(fixed.glob(str(pattern.relative_to(fixed))))
 
 
 def _one_format(paths: list[Path], empty: str) -> list[Path]:
     if not paths:
-        raise DataError(f"{empty}; wanted are files ending in {', '.join(ENDINGS)}")
+        raise DataError(f"{empty}; use files that end in {', '.join(ENDINGS)}")
     kinds = {file_format(path): path for path in reversed(paths)}
     if len(kinds) > 1:
         raise DataError(

@@ -1,7 +1,7 @@
-"""Anything table-like as a stream of Arrow record batches with the wanted columns.
+"""Open any table as a `Source`, a stream of Arrow record batches.
 
-Files, frames and Arrow tables enter; `Source` leaves: where a table stands (for messages), its column names,
-and a way to read some of its columns batch by batch, so that a file is never in memory as a whole.
+A source made from a file, a frame or an Arrow table has a place (for messages), column names, and a function
+that reads some of the columns batch by batch, so that a file is never in memory as a whole.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ BATCH_ROWS = 1 << 18
 
 @dataclass(frozen=True)
 class Source:
-    """One table: its place for messages, its columns, and `read`, which streams the columns asked for."""
+    """One table: its place for messages, its columns, and `read`, which streams the given columns."""
 
     place: str
     columns: list[str]
@@ -38,16 +38,16 @@ class Source:
             raise DataError(f"{self.place} has the column {name!r} {count} times; rename or drop one")
 
     def check_column(self, column: str, keyword: str) -> None:
-        """Refuse a source that lacks a column, with the keyword that would map it."""
+        """Refuse a source that lacks a column; the message names the keyword that maps it."""
         if column not in self.columns:
             raise DataError(
-                f"{self.place} has no column {column!r}, it has {', '.join(map(repr, self.columns))}; "
+                f"{self.place} has no column {column!r}, only {', '.join(map(repr, self.columns))}; "
                 f'name the right one with {keyword}="..."'
             )
 
 
 def open_sources(given: Any, what: str) -> list[Source]:
-    """The tables behind a path, frame or Arrow object; `what` names it in messages."""
+    """The tables of a path, frame or Arrow object; `what` names the object in messages."""
     if isinstance(given, str | Path):
         return [open_file(path) for path in find_shards(given)]
     return [_open_frame(given, f"the {what} table")]
@@ -81,7 +81,7 @@ def _read_parquet(path: Path, columns: list[str]) -> Batches:
 
 
 def _without_index(names: Sequence[str]) -> list[str]:
-    """Column names without the nameless row index that pandas adds when it writes."""
+    """Column names without the unnamed row index that pandas writes."""
     return [name for name in names if not name.startswith("__index_level_")]
 
 
@@ -90,7 +90,7 @@ def _open_frame(given: Any, place: str) -> Source:
         return Source(place, given.collect_schema().names(), partial(_read_lazy, given))
     if not hasattr(given, "__arrow_c_stream__"):
         raise DataError(
-            f"{place} is a {type(given).__name__}; allowed are a path, a pandas or polars frame, "
+            f"{place} is a {type(given).__name__}; use a path, a pandas or polars frame, "
             "an Arrow table or reader, or a list of (events, labels) pairs"
         )
     if hasattr(given, "iloc"):
@@ -100,7 +100,7 @@ def _open_frame(given: Any, place: str) -> Source:
     try:
         reader = pa.RecordBatchReader.from_stream(given)
     except pa.ArrowException as error:
-        raise DataError(f"{place} is no table: {error}; give a table with named columns") from None
+        raise DataError(f"{place} is not a table: {error}; give a table with named columns") from None
     return Source(place, _without_index(reader.schema.names), lambda columns: _select(reader, columns))
 
 
@@ -109,7 +109,7 @@ def _read_lazy(frame: pl.LazyFrame, columns: list[str]) -> Batches:
 
 
 def _read_pandas(frame: Any, place: str, columns: list[str]) -> Batches:
-    """Batches of a pandas frame; only the wanted columns are converted."""
+    """Batches of a pandas frame; only these columns are converted."""
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)[columns]
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)

@@ -1,4 +1,4 @@
-"""Subjects of a MEDS data set: the Parquet files under `data` become sorted rows of codes and times."""
+"""Read the subjects of a MEDS data set: the Parquet files under `data`, as sorted rows of codes and times."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eventcargo.errors import DataError, EventCargoWarning
+from eventcargo.errors import DataError, EventCargoWarning, counted
 from eventcargo.events import Ragged
 from eventcargo.io.columns import BadValueError, Collector, NameColumn, collect, first_true
 from eventcargo.io.shards import visible_files
@@ -24,7 +24,7 @@ Static = Literal["first", "drop"]
 
 @dataclass(frozen=True)
 class Subjects:
-    """All subjects, sorted by number: rows of events, times and values, static ones first."""
+    """All subjects, sorted by number: rows of events, times and values, static events first."""
 
     ids: NDArray[np.int64]
     rows: Ragged
@@ -42,9 +42,9 @@ class SubjectColumn:
 
     def add(self, values: pa.Array) -> None:
         if not pa.types.is_integer(values.type):
-            raise BadValueError(f"subject_id has type {values.type}; MEDS wants int64", 0)
+            raise BadValueError(f"subject_id has type {values.type}; MEDS needs int64", 0)
         if values.null_count:
-            raise BadValueError("subject_id is null; every row needs one", first_true(pc.is_null(values)))
+            raise BadValueError("subject_id is null; every row needs an id", first_true(pc.is_null(values)))
         self._values.append(values.cast(pa.int64()).to_numpy(zero_copy_only=False))
 
     def finish(self) -> NDArray[np.int64]:
@@ -52,12 +52,12 @@ class SubjectColumn:
 
 
 def open_meds(paths: list[Path], columns: tuple[str, ...]) -> list[Source]:
-    """The files as sources that all have these columns."""
+    """The files as sources; refuse a file without one of these columns."""
     sources = [open_file(path) for path in paths]
     for source in sources:
         for column in columns:
             if column not in source.columns:
-                raise DataError(f"{source.place} has no column {column!r}, which MEDS wants")
+                raise DataError(f"{source.place} has no column {column!r}, which MEDS needs")
     return sources
 
 
@@ -72,9 +72,9 @@ def read_subjects(root: Path, static: Static, values: Sequence[str] = ()) -> Sub
     extra = open_values(sources, values, list(collectors))
     collectors.update({column.column: column for column in extra})
     if collect(sources, collectors) == 0:
-        raise DataError(f"{folder} holds no events: {len(sources)} Parquet file(s) without a row")
+        raise DataError(f"{folder} holds no events: {counted(len(sources), 'Parquet file')} without a row")
     if times.kind == "number":
-        raise DataError(f"{sources[0].place}: time is a number; MEDS wants timestamps")
+        raise DataError(f"{sources[0].place}: time is a number; MEDS needs timestamps")
     numbers, names = codes.finish()
     ids, owners = np.unique(subjects.finish(), return_inverse=True)
     return _sorted_subjects(ids, owners, numbers, times.finish(), extra, names.to_pylist(), static)
@@ -89,12 +89,12 @@ def _sorted_subjects(
     event_names: list[str],
     static: Static,
 ) -> Subjects:
-    """Rows by subject and time, static ones first and then at the time of the first event."""
+    """Rows sorted by subject and time; static events come first, at the time of the first timed event."""
     values = gather_values(columns, slice(None), len(times))
     n_static = int(np.isnan(times).sum())
     if static == "drop" and n_static:
         warnings.warn(
-            f"{n_static:,} static events without a time were left out", EventCargoWarning, stacklevel=4
+            f"dropped {counted(n_static, 'static event')} without a time", EventCargoWarning, stacklevel=4
         )
         timed = ~np.isnan(times)
         owners, events, times, values = owners[timed], events[timed], times[timed], values[timed]

@@ -1,7 +1,7 @@
-"""`read_events`: tables of events and of labels become an `EventDataset`.
+"""`read_events`: read tables of events and labels into an `EventDataset`.
 
-Rows are read batch by batch and kept as numbers; at the end they are sorted by sequence and time. The order
-of rows and their split over files change nothing, except that events at the same time keep their row order.
+Rows are read batch by batch, kept as numbers, and finally sorted by sequence and time. The order of rows and
+their split over files do not matter, except that events at the same time keep their row order.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset, Ragged, TimeKind
 from eventcargo.io.columns import Collector, NameColumn, collect
 from eventcargo.io.labels import read_labels
@@ -37,37 +37,37 @@ def read_events(
     values: Sequence[str] = (),
     unknown_labels: UnknownLabels = "refuse",
 ) -> EventDataset:
-    """The data set in a table of events (sequence_id, time, event) and one of labels.
+    """Read a data set from a table of events (sequence_id, time, event) and a table of labels.
 
-    `events` and `labels` are paths (Parquet, CSV, TSV, JSON Lines, the texts also as .gz), folders or
-    patterns of such files, pandas or polars frames, or Arrow tables. `events` may also be a list of
-    (events, labels) pairs, a folder that `EventDataset.save` or `write_events` made, or any folder with one
-    table called events and one called labels.
+    `events` and `labels` are paths (Parquet; CSV, TSV and JSON Lines, also as .gz), folders or patterns of
+    such files, pandas or polars frames, or Arrow tables. `events` may also be a list of (events, labels)
+    pairs, a folder written by `EventDataset.save` or `write_events`, or any folder with one table called
+    events and one called labels.
 
     Parameters
     ----------
     labels
-        Long, with the columns sequence_id and label, or wide, with one column of 0 and 1 a label. None: no
-        sequence carries a label.
+        Long, with the columns sequence_id and label, or wide, with a column of 0 and 1 for each label. None:
+        no sequence carries a label.
     sequence_id, time, event, label
-        The columns' names. Without a column `time`, or with time=None, the order of rows counts.
-        Dates become seconds since 1970, UTC; without a time zone they are taken as UTC. Strings that look
-        like numbers are numbers, others must be ISO-8601 dates.
+        Column names. Without a column `time`, or with time=None, the order of rows is the order of events.
+        Dates become seconds since 1970 UTC; dates without a time zone are read as UTC. Strings are read as
+        numbers or as ISO-8601 dates.
     values
-        Further numeric columns of the events, such as mileage. Nulls, empty fields and NaN mean that nothing
-        was recorded.
+        Further numeric columns of the events, such as mileage. Nulls, empty fields and NaN mean "not
+        recorded".
     unknown_labels
-        "refuse" or "drop" (with a warning) labels of sequences that have no events.
+        What to do with labels of sequences without events: "refuse", or "drop" with a warning.
 
     >>> data = read_events([(["P01", "U02"], ["brake"]), (["U02"], [])])
     >>> data.event_names, data[0].labels, data.time_kind
     (('P01', 'U02'), ('brake',), 'order')
     """
     if unknown_labels not in ("refuse", "drop"):
-        raise ConfigError(f"unknown_labels={unknown_labels!r}; allowed are 'refuse' and 'drop'")
+        raise ConfigError(f"unknown_labels={unknown_labels!r}; use 'refuse' or 'drop'")
     if isinstance(events, list | tuple):
         if labels is not None:
-            raise ConfigError("labels are part of the pairs already; leave labels=None")
+            raise ConfigError("the pairs already contain the labels; leave labels=None")
         if values:
             raise ConfigError(
                 f"values={list(values)}: pairs have no columns; use EventDataset.from_sequences"
@@ -87,18 +87,18 @@ def read_events(
 
 def _load(folder: Path, labels: Any, values: Sequence[str]) -> EventDataset:
     if labels is not None:
-        raise ConfigError(f"{folder} is a saved data set and holds its labels already; leave labels=None")
+        raise ConfigError(f"{folder} is a saved data set that already holds its labels; leave labels=None")
     data = EventDataset.load(folder)
     if values and tuple(values) != data.value_names:
         raise ConfigError(
-            f"{folder} is a saved data set and holds its values already, {list(data.value_names)}, not "
+            f"{folder} is a saved data set that already holds its values, {list(data.value_names)}, not "
             f"{list(values)}; leave values=()"
         )
     return data
 
 
 def _inside(folder: Path, labels: Any) -> tuple[Path, Any]:
-    """A folder with a table called events stands for it and, unless given, for the labels beside it."""
+    """The table called events in a folder and, unless `labels` is given, the table called labels."""
     inside = find_beside(folder, "events")
     if inside is None:
         return folder, labels
@@ -112,7 +112,9 @@ def _read_rows(
     ids, names = NameColumn(sequence_id), NameColumn(event)
     collectors: dict[str, Collector] = {sequence_id: ids, event: names}
     if len(collectors) < 2 or time in collectors:
-        raise ConfigError(f"sequence_id={sequence_id!r}, time={time!r}, event={event!r}: one column twice")
+        raise ConfigError(
+            f"sequence_id={sequence_id!r}, time={time!r}, event={event!r}: the columns must differ"
+        )
     for source in sources:
         source.check_column(sequence_id, "sequence_id")
         source.check_column(event, "event")
@@ -122,7 +124,9 @@ def _read_rows(
     extra = open_values(sources, values, list(collectors))
     collectors.update({column.column: column for column in extra})
     if collect(sources, collectors) == 0:
-        raise DataError(f"{sources[0].place} is empty: {len(sources)} table(s) with no row; give some events")
+        raise DataError(
+            f"{sources[0].place} is empty: no row in {counted(len(sources), 'table')}; give some events"
+        )
     sequences, sequence_ids = ids.finish()
     codes, event_names = names.finish()
     moments = None if times is None else times.finish()
@@ -133,7 +137,7 @@ def _read_rows(
 
 
 def _time_column(sources: list[Source], time: str | None) -> TimeColumn | None:
-    """A collector of times; None where the default column is in no source, so that the order counts."""
+    """A collector of times; None if the order of rows counts: the default column is in no source."""
     if time is None or (time == TIME and not any(time in source.columns for source in sources)):
         return None
     for source in sources:
@@ -148,7 +152,7 @@ def sort_rows(
     columns: Sequence[ValueColumn],
     n_sequences: int,
 ) -> tuple[Ragged, NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-    """Rows by sequence, then by time, else in the order given; without times these count 0, 1, 2, ..."""
+    """Rows sorted by sequence and time, ties in row order; without times, they are 0, 1, 2, ..."""
     order: NDArray[np.intp] | slice = slice(None)
     if not _is_sorted(sequences, times):
         order = np.lexsort((sequences,) if times is None else (times, sequences))

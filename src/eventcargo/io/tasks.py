@@ -1,4 +1,4 @@
-"""Tasks of a MEDS data set: label tables become samples (subject, prediction time) and their labels."""
+"""Read the tasks of a MEDS data set: samples (subject, prediction time) and their labels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Samples:
-    """Subjects at prediction times: name, subject and time of each, and which sample carries which label."""
+    """Subjects at prediction times: the name, subject and time of each sample, and its labels."""
 
     names: list[str]
     subjects: NDArray[np.int64]
@@ -29,9 +29,8 @@ class Samples:
 
 
 def read_tasks(given: str | Path | Mapping[str, str | Path]) -> Samples:
-    """The samples of all tasks behind a file, a folder or a mapping."""
-    found = _find_tasks(given)
-    tables = {task: _read_task(task, paths) for task, paths in found.items()}
+    """The samples of all tasks in a file, a folder or a mapping."""
+    tables = {task: _read_task(task, paths) for task, paths in _find_tasks(given).items()}
     rows = pl.concat([table.select("subject_id", "microseconds") for table in tables.values()])
     rows = rows.unique().sort("subject_id", "microseconds").with_row_index("sample")
     marks = [
@@ -51,7 +50,7 @@ def read_tasks(given: str | Path | Mapping[str, str | Path]) -> Samples:
 
 
 def _find_tasks(given: str | Path | Mapping[str, str | Path]) -> dict[str, list[Path]]:
-    """Files of every task; a folder with Parquet files in it is one task, else each folder in it is one."""
+    """The files of every task; a folder of Parquet files is one task, otherwise each folder in it is one."""
     if isinstance(given, Mapping):
         return {task: _files(Path(path)) for task, path in given.items()}
     path = Path(given)
@@ -59,7 +58,7 @@ def _find_tasks(given: str | Path | Mapping[str, str | Path]) -> dict[str, list[
         return {path.stem if path.is_file() else path.name: _files(path)}
     folders = sorted(folder for folder in path.glob("*") if folder.is_dir() and folder.name[0] not in "_.")
     if not folders:
-        raise DataError(f"{path} holds no labels; give a Parquet file, a folder of them or of task folders")
+        raise DataError(f"{path} holds no labels; give a Parquet file, or a folder of files or of tasks")
     return {folder.name: _files(folder) for folder in folders}
 
 
@@ -84,7 +83,7 @@ def _read_task(task: str, paths: list[Path]) -> pl.DataFrame:
     if len(used) != 1 or table[used[0]].null_count():
         raise DataError(
             f"task {task!r} has values in {used or 'no column'}; "
-            f"every row needs one, in one of {', '.join(VALUES)}"
+            f"every row needs a value, all in one of {', '.join(VALUES)}"
         )
     rows = table.select(
         pl.col("subject_id").cast(pl.Int64),
@@ -96,25 +95,25 @@ def _read_task(task: str, paths: list[Path]) -> pl.DataFrame:
 
 def _check_types(task: str, table: pl.DataFrame) -> None:
     if not table["subject_id"].dtype.is_integer():
-        raise DataError(f"task {task!r}: subject_id has type {table['subject_id'].dtype}; MEDS wants int64")
+        raise DataError(f"task {task!r}: subject_id has type {table['subject_id'].dtype}; MEDS needs int64")
     if not isinstance(table["prediction_time"].dtype, pl.Datetime):
         kind = table["prediction_time"].dtype
-        raise DataError(f"task {task!r}: prediction_time has type {kind}; MEDS wants timestamp[us]")
+        raise DataError(f"task {task!r}: prediction_time has type {kind}; MEDS needs timestamp[us]")
 
 
 def _checked_values(task: str, values: pl.Series) -> pl.Series:
-    """Boolean or string values; numbers are taken only if they are 0 and 1."""
+    """Boolean or string values; numbers must be 0 and 1."""
     if values.dtype in (pl.Boolean, pl.String):
         return values
     if not values.dtype.is_numeric():
         raise DataError(
-            f"task {task!r}: {values.name} has type {values.dtype}; see MEDS for the type allowed"
+            f"task {task!r}: {values.name} has type {values.dtype}; see MEDS for the allowed type"
         )
     odd = values.filter((values != 0) & (values != 1))
     if len(odd):
         raise DataError(
-            f"task {task!r} has the {values.name} {odd[0]!r}; allowed are 0 and 1; "
-            "turn numbers into boolean_value with a cut, or into categorical_value"
+            f"task {task!r} has the {values.name} {odd[0]!r}; use 0 and 1, or "
+            "turn numbers into boolean_value with a threshold, or into categorical_value"
         )
     return values != 0
 
@@ -124,20 +123,20 @@ def _without_repeats(task: str, rows: pl.DataFrame) -> pl.DataFrame:
     if len(repeated):
         raise DataError(
             f"task {task!r} has {len(repeated):,} rows that share subject and prediction time, the first: "
-            f"subject {repeated['subject_id'][0]}; keep one value for each"
+            f"subject {repeated['subject_id'][0]}; keep one row for each"
         )
     return rows
 
 
 def _label_names(task: str, table: pl.DataFrame) -> list[str]:
-    """One label for a Boolean task, even if no sample carries it; one for each value of a categorical one."""
+    """One label for a Boolean task, even if no sample carries it; one per value of a categorical task."""
     if table["value"].dtype == pl.Boolean:
         return [task]
     return [f"{task}={value}" for value in table["value"].unique()]
 
 
 def _marks(task: str, table: pl.DataFrame) -> pl.DataFrame:
-    """The rows that carry a label, with its name."""
+    """The rows that carry a label, with the label's name."""
     if table["value"].dtype == pl.Boolean:
         rows = table.filter("value").with_columns(label=pl.lit(task))
     else:

@@ -1,4 +1,4 @@
-"""Text files as bytes or lines, plain or gzipped, and where their bytes are not UTF-8."""
+"""Open text files, plain or gzipped, and check that they are UTF-8."""
 
 import gzip
 import zlib
@@ -16,12 +16,12 @@ def is_gzipped(path: Path) -> bool:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """The file opened for reading, unpacked on the way if its name ends in .gz."""
+    """Open a file for reading; unpack it if its name ends in .gz."""
     return cast(IO[bytes], gzip.open(path)) if is_gzipped(path) else path.open("rb")
 
 
 def check_utf8(path: Path) -> None:
-    """Refuse a file with bytes that are not UTF-8, with the first such line."""
+    """Refuse a file that is not UTF-8; the message names the first bad line."""
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             try:

@@ -1,7 +1,7 @@
-"""TimeColumn: times of any kind become float64, numbers as they are and dates as seconds since 1970 UTC.
+"""TimeColumn: times as float64, numbers unchanged and dates as seconds since 1970 UTC.
 
 The first value decides whether a column holds numbers or dates; a later value of the other kind is refused.
-Dates with a time zone are converted to UTC, those without are taken as UTC. Parts below a microsecond are
+Dates with a time zone are converted to UTC, dates without are read as UTC. Fractions of a microsecond are
 dropped and counted.
 """
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eventcargo.errors import EventCargoWarning
+from eventcargo.errors import EventCargoWarning, counted
 from eventcargo.io.bisection import first_failure, parses
 from eventcargo.io.columns import BadValueError, exact_floats, first_true, is_text, plain
 
@@ -27,7 +27,7 @@ ERRORS = (pa.ArrowInvalid,)
 
 
 class TimeColumn:
-    """Times of all rows as float64; `kind` is None until the first value."""
+    """The times of all rows as float64; `kind` is None before the first value."""
 
     def __init__(self, column: str, allow_null: bool = False) -> None:
         self.column = column
@@ -50,10 +50,10 @@ class TimeColumn:
             self._add_typed(values)
 
     def finish(self) -> NDArray[np.float64]:
-        """The times of all rows; parts that were dropped are counted in a warning."""
+        """The times of all rows; warn of dropped fractions of a microsecond."""
         if self.n_cut:
             warnings.warn(
-                f"{self.n_cut:,} times have parts below a microsecond, which were dropped",
+                f"dropped fractions of a microsecond from {counted(self.n_cut, 'time')}",
                 EventCargoWarning,
                 stacklevel=4,
             )
@@ -71,7 +71,7 @@ class TimeColumn:
             self._times.append(self._numbers(values))
         else:
             raise BadValueError(
-                f"{self.column} is {values[0].as_py()!r} of type {kind}; allowed are numbers and dates", 0
+                f"{self.column} is {values[0].as_py()!r} of type {kind}; use numbers or dates", 0
             )
 
     def _expect(self, kind: Kind, values: pa.Array) -> None:
@@ -85,7 +85,7 @@ class TimeColumn:
             )
 
     def _numbers(self, values: pa.Array) -> NDArray[np.float64]:
-        return self._finite(exact_floats(self.column, values, "subtract a start, or give dates"), values)
+        return self._finite(exact_floats(self.column, values, "subtract an offset, or give dates"), values)
 
     def _finite(self, numbers: pa.Array, values: pa.Array) -> NDArray[np.float64]:
         times = cast(NDArray[np.float64], numbers.to_numpy(zero_copy_only=False))
@@ -98,7 +98,7 @@ class TimeColumn:
         return times
 
     def _seconds(self, values: pa.Array) -> NDArray[np.float64]:
-        """Seconds since 1970 UTC of Arrow dates; with a zone they are UTC inside already."""
+        """Seconds since 1970 UTC of Arrow dates; Arrow stores dates with a zone as UTC."""
         if pa.types.is_date(values.type):
             values = values.cast(pa.timestamp("s"))
         unit = values.type.unit
@@ -138,7 +138,7 @@ class TimeColumn:
                 f"{self.column} is {value!r}, {kinds[0]}, but {kinds[1]} before; use one kind", offset
             )
         return BadValueError(
-            f"{self.column} is {value!r}; allowed are numbers and dates such as 2024-05-31T12:00:00", offset
+            f"{self.column} is {value!r}; use numbers, or dates such as 2024-05-31T12:00:00", offset
         )
 
 
@@ -147,7 +147,7 @@ def parse_numbers(values: pa.Array) -> pa.Array:
 
 
 def parse_dates(values: pa.Array) -> pa.Array:
-    """Timestamps of ISO-8601 strings; Arrow wants those with and those without a zone apart."""
+    """Timestamps of ISO-8601 strings; Arrow parses strings with and without a zone apart."""
     values = pc.replace_substring_regex(values, BEYOND_MICROSECONDS, r"\1")
     has_zone = pc.match_substring_regex(values, ZONE)
     zoned = pc.if_else(has_zone, values, None).cast(pa.timestamp("us", "UTC"))

@@ -1,7 +1,7 @@
-"""`write_events`: an `EventDataset` as two plain tables, events and labels, for other programs.
+"""`write_events`: write an `EventDataset` as two plain tables, events and labels, for other programs.
 
-The labels' table is long. It cannot show a label that no sequence carries, nor an event type that does not
-occur; `EventDataset.save` keeps both.
+The table of labels is long. The tables cannot hold a label that no sequence carries or an event type that
+does not occur; `EventDataset.save` keeps both.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.files import atomic_folder
 
@@ -27,9 +27,9 @@ CHUNK_SEQUENCES = 20_000
 def write_events(data: EventDataset, folder: str | Path, format: TableFormat = "parquet") -> None:
     """Write `events.<format>` and, if any sequence carries one, `labels.<format>` to a new folder.
 
-    `read_events(folder)` gives the same data back, with `values=data.value_names` where there are any. Dates
-    are written as UTC timestamps, ISO-8601 in text; data with an order only have no column time. Names are
-    written as they are: a spreadsheet may take a name in a CSV file that starts with = + - or @ as a formula.
+    `read_events(folder, values=data.value_names)` reads the same data back. Dates are written as UTC
+    timestamps, in ISO-8601 in text files; data without times have no column time. Names are written
+    unchanged: a spreadsheet may read a name that starts with = + - or @ in a CSV file as a formula.
 
     >>> import tempfile
     >>> from eventcargo import EventSequence, read_events
@@ -40,13 +40,13 @@ def write_events(data: EventDataset, folder: str | Path, format: TableFormat = "
     EventSequence(id='car1', events=('P01', 'U02'), times=(0.0, 3.5), labels=('brake',), values=())
     """
     if format not in WRITERS:
-        raise ConfigError(f"format={format!r}; allowed are {', '.join(WRITERS)}")
+        raise ConfigError(f"format={format!r}; use {', '.join(WRITERS)}")
     if n_empty := int((data.lengths == 0).sum()):
-        raise DataError(f"{n_empty:,} sequences have no events and a table cannot show them; use data.save")
+        raise DataError(f"a table cannot hold {counted(n_empty, 'sequence')} without events; use data.save")
     if len(data) == 0:
-        raise DataError("the data set has no sequences; there is nothing to write")
+        raise DataError("the data set has no sequences: nothing to write")
     if clash := sorted({"sequence_id", "time", "event"} & set(data.value_names)):
-        raise DataError(f"the value column {clash[0]!r} is called as a column of every table; use data.save")
+        raise DataError(f"the value column {clash[0]!r} is named like a column of every table; use data.save")
     with atomic_folder(folder) as target:
         WRITERS[format](target / f"events.{format}", _event_tables(data))
         if data.label_rows.lengths.any():
@@ -65,7 +65,7 @@ def _event_tables(data: EventDataset) -> Iterator[pa.Table]:
 
 
 def _value_columns(data: EventDataset) -> dict[str, pa.Array]:
-    """The values by name; null where none was recorded."""
+    """The values by name, null if not recorded."""
     values = data.rows.gather(data.values)
     return {name: pa.array(values[:, at], from_pandas=True) for at, name in enumerate(data.value_names)}
 

@@ -1,4 +1,4 @@
-"""What is known before the data are asked: which event types can cause a label, which must, which cannot."""
+"""Prior knowledge: which event types may cause a label, which must, and which cannot."""
 
 from eventcargo.knowledge.knowledge import Knowledge, Resolved
 

@@ -1,9 +1,9 @@
-"""Knowledge: what is known before the data are asked, for pairs of a label and an event type.
+"""Knowledge: prior knowledge about pairs of a label and an event type.
 
-Four statements, each by names or patterns: pairs that are required, pairs that are forbidden, the event types
-a label is limited to, and tiers, the order in which things can happen. Resolved against the names of a data
-set they become one answer for each pair: never to be tested, or always to be kept. What contradicts itself or
-names something that is not there is refused before work is spent.
+There are four statements, each by names or patterns: required pairs, forbidden pairs, the event types that a
+label is limited to, and tiers, the order in which things can happen. Resolved for the names of a data set,
+they say which pairs are never tested and which are always kept. Contradictions and unknown names are refused
+before any work.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, EventCargoWarning
+from eventcargo.errors import ConfigError, EventCargoWarning, counted
 from eventcargo.knowledge.parsing import parse
 from eventcargo.knowledge.patterns import Names, check_patterns
 
@@ -27,15 +27,15 @@ Ints = NDArray[np.int64]
 Patterns = str | Sequence[str]
 
 PAIRS = ("required", "forbidden", "allowed")
-"""The statements that are mappings from label to event types."""
+"""Statements that map labels to event types."""
 
 TIER = ("events", "labels")
-"""What stands in a tier."""
+"""Keys of a tier."""
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """What is known of the pairs of some labels and event types.
+    """Knowledge about every pair of some labels and event types.
 
     >>> resolved = Resolved(("brake",), ("P01", "U03"), np.array([[True, False]]), frozenset())
     >>> resolved.permits("brake", "P01"), resolved.permits("brake", "U03")
@@ -48,18 +48,18 @@ class Resolved:
     required: frozenset[tuple[str, str]]  # (label, event type)
 
     def permits(self, label: str, event: str) -> bool:
-        """Whether a pair may be an edge; of names that were not resolved nothing is known."""
+        """Whether a pair may be an edge; True if a name was not among those resolved."""
         row, column = self._labels.get(label), self._events.get(event)
         return row is None or column is None or bool(self.allowed[row, column])
 
     def table(self, label_names: Sequence[str], event_names: Sequence[str]) -> Flags:
-        """Which pairs of these names may be edges, (labels, event types), in their order."""
+        """Which pairs of these names may be edges: (labels, event types), in the order given."""
         rows = np.array([self._labels.get(name, -1) for name in label_names], np.int64)
         columns = np.array([self._events.get(name, -1) for name in event_names], np.int64)
-        found = np.ones((len(rows), len(columns)), bool)
+        permitted = np.ones((len(rows), len(columns)), bool)
         known = np.ix_(rows >= 0, columns >= 0)
-        found[known] = self.allowed[np.ix_(rows[rows >= 0], columns[columns >= 0])]
-        return found
+        permitted[known] = self.allowed[np.ix_(rows[rows >= 0], columns[columns >= 0])]
+        return permitted
 
     @cached_property
     def _labels(self) -> dict[str, int]:
@@ -72,11 +72,11 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Statements on pairs of a label and an event type.
+    """Statements about pairs of a label and an event type.
 
-    Labels and event types are told by names, globs (`P0A*`) or regular expressions (`re:P0A[0-4].*`). A pair
-    may be an edge if it is not forbidden, the event type is among those allowed where its label is limited to
-    some, and is of no later tier than the label.
+    Names, globs (`P0A*`) or regular expressions (`re:P0A[0-4].*`) select labels and event types. A pair may
+    be an edge if it is not forbidden, its event type is allowed (if the label is limited to some) and not in
+    a later tier than the label.
 
     >>> knowledge = Knowledge(required={"brake": "P01"}, forbidden={"*": ["U*", "P02"]})
     >>> resolved = knowledge.resolve(["brake"], ["P01", "P02", "U03"])
@@ -85,13 +85,13 @@ class Knowledge:
     """
 
     required: Mapping[str, Patterns] = field(default_factory=dict)
-    """pairs that belong to the graph whatever the data say"""
+    """pairs that are always in the graph"""
     forbidden: Mapping[str, Patterns] = field(default_factory=dict)
     """pairs that are never tested"""
     allowed: Mapping[str, Patterns] = field(default_factory=dict)
-    """labels limited to these event types; labels not named here are not limited"""
+    """labels limited to these event types; other labels are not limited"""
     tiers: Sequence[Mapping[str, Patterns]] = ()
-    """groups of `events` and `labels`, the earliest first; what is in no tier is not bound by them"""
+    """groups of `events` and `labels`, the earliest first; names in no tier are not restricted"""
 
     def __post_init__(self) -> None:
         for name in PAIRS:
@@ -100,22 +100,22 @@ class Knowledge:
 
     @classmethod
     def read(cls, path: str | Path) -> "Knowledge":
-        """Knowledge from a JSON (`.json`) or YAML (`.yaml`, `.yml`) file."""
+        """Read knowledge from a JSON (`.json`) or YAML (`.yaml`, `.yml`) file."""
         names = [field.name for field in fields(cls)]
         try:
             content = parse(Path(path))
             if not isinstance(content, dict):
                 raise ConfigError(f"is a {type(content).__name__}; use a mapping with {', '.join(names)}")
-            odd = [key for key in content if key not in names]
-            if odd:
-                raise ConfigError(f"has the unknown key {odd[0]!r}; use {', '.join(names)}")
+            unknown = [key for key in content if key not in names]
+            if unknown:
+                raise ConfigError(f"has the unknown key {unknown[0]!r}; use {', '.join(names)}")
             return cls(**content)
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}") from None
 
     @property
     def fingerprint(self) -> str | None:
-        """A text that differs where statements differ, whatever their order; None where there are none."""
+        """A hash of the statements, independent of their order; None if there are none."""
         pairs = [
             sorted((label, sorted(set(events))) for label, events in getattr(self, name).items())
             for name in PAIRS
@@ -126,17 +126,17 @@ class Knowledge:
         return hashlib.sha256(json.dumps([pairs, tiers]).encode()).hexdigest()[:16]
 
     def resolve(self, label_names: Sequence[str], event_names: Sequence[str]) -> Resolved:
-        """What is known of every pair of these names.
+        """Apply the statements to every pair of these names.
 
-        A contradiction, and a name that is not among these, is refused; patterns that match none of them, and
-        labels that are left without any event type, are counted in a warning.
+        Refuses contradictions and names that are not among these. Warns of patterns that match none of them
+        and of labels that are left without any event type.
         """
         labels, events = Names("label", label_names), Names("event type", event_names)
         required = np.argwhere(_marked("required", self.required, labels, events))
         barred = {
             "it is forbidden": _marked("forbidden", self.forbidden, labels, events),
             "the label is limited to other event types": _left_out(self.allowed, labels, events),
-            "the event type is of a later tier": _late(self.tiers, labels, events),
+            "the event type is in a later tier": _late(self.tiers, labels, events),
         }
         labels.report()
         events.report()
@@ -149,17 +149,17 @@ class Knowledge:
 
 
 def _marked(name: str, pairs: Mapping[str, Patterns], labels: Names, events: Names) -> Flags:
-    """The pairs a statement is about: (labels, event types)."""
-    found = np.zeros((len(labels), len(events)), bool)
+    """The pairs that a statement names: (labels, event types)."""
+    marked = np.zeros((len(labels), len(events)), bool)
     for label, patterns in pairs.items():
         rows = labels.match(label, name)
         for pattern in patterns:
-            found[np.ix_(rows, events.match(pattern, name))] = True
-    return found
+            marked[np.ix_(rows, events.match(pattern, name))] = True
+    return marked
 
 
 def _left_out(pairs: Mapping[str, Patterns], labels: Names, events: Names) -> Flags:
-    """Pairs of a label that is limited to some event types, and another event type."""
+    """Pairs of a limited label and an event type that it is not limited to."""
     limited = np.zeros((len(labels), 1), bool)
     for label in pairs:
         limited[labels.match(label, "allowed")] = True
@@ -167,7 +167,7 @@ def _left_out(pairs: Mapping[str, Patterns], labels: Names, events: Names) -> Fl
 
 
 def _late(tiers: Sequence[Mapping[str, Patterns]], labels: Names, events: Names) -> Flags:
-    """Pairs of a label and an event type of a later tier."""
+    """Pairs of a label and an event type in a later tier."""
     first, last = -1, len(tiers)
     return (
         _tiers_of(events, tiers, "events", free=first)
@@ -176,27 +176,27 @@ def _late(tiers: Sequence[Mapping[str, Patterns]], labels: Names, events: Names)
 
 
 def _tiers_of(names: Names, tiers: Sequence[Mapping[str, Patterns]], key: str, free: int) -> Ints:
-    """The tier of each name, `free` for those in none."""
-    found = np.full(len(names), free, np.int64)
+    """The tier of each name, `free` for names in no tier."""
+    tier_of = np.full(len(names), free, np.int64)
     for number, tier in enumerate(tiers):
         for pattern in tier.get(key, ()):
             at = names.match(pattern, f"tier {number + 1}")
-            twice = at[(found[at] != free) & (found[at] != number)]
+            twice = at[(tier_of[at] != free) & (tier_of[at] != number)]
             if len(twice):
                 raise ConfigError(
-                    f"the {names.kind} {names.names[twice[0]]!r} is in tier {found[twice[0]] + 1} and, by "
-                    f"{pattern!r}, in tier {number + 1}; a name has one tier, use narrower patterns"
+                    f"the {names.kind} {names.names[twice[0]]!r} is in tier {tier_of[twice[0]] + 1} and, by "
+                    f"{pattern!r}, in tier {number + 1}; a name has one tier: use narrower patterns"
                 )
-            found[at] = number
-    return found
+            tier_of[at] = number
+    return tier_of
 
 
 def _check_conflict(required: Ints, barred: Flags, reason: str, labels: Names, events: Names) -> None:
     both = required[barred[required[:, 0], required[:, 1]]]
     if len(both):
         raise ConfigError(
-            f"{len(both):,} required pairs cannot be, the first label {labels.names[both[0, 0]]!r} and event "
-            f"type {events.names[both[0, 1]]!r}, because {reason}; take one of the statements back"
+            f"{counted(len(both), 'required pair')} impossible, the first label {labels.names[both[0, 0]]!r} "
+            f"and event type {events.names[both[0, 1]]!r}, because {reason}; remove one of the statements"
         )
 
 
@@ -204,7 +204,7 @@ def _report_empty(allowed: Flags) -> None:
     n_empty = int((~allowed.any(axis=1)).sum()) if allowed.shape[1] else 0
     if n_empty:
         warnings.warn(
-            f"the knowledge leaves {n_empty:,} of {len(allowed):,} labels without any event type",
+            f"the knowledge leaves {n_empty:,} of {counted(len(allowed), 'label')} without any event type",
             EventCargoWarning,
             stacklevel=3,
         )
@@ -230,7 +230,7 @@ def _checked_tiers(given: Any) -> tuple[dict[str, tuple[str, ...]], ...]:
 def _checked_tier(given: Any, where: str) -> dict[str, tuple[str, ...]]:
     if not isinstance(given, Mapping):
         raise ConfigError(f"{where} is a {type(given).__name__}; use a mapping with {', '.join(TIER)}")
-    odd = [key for key in given if key not in TIER]
-    if odd:
-        raise ConfigError(f"{where} has the unknown key {odd[0]!r}; use {', '.join(TIER)}")
+    unknown = [key for key in given if key not in TIER]
+    if unknown:
+        raise ConfigError(f"{where} has the unknown key {unknown[0]!r}; use {', '.join(TIER)}")
     return {key: check_patterns(patterns, f"{where}, {key},") for key, patterns in given.items()}

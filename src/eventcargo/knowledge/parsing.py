@@ -1,4 +1,4 @@
-"""Files of knowledge: JSON, or YAML where PyYAML is installed; a key that stands twice is refused."""
+"""Parse knowledge files: JSON, or YAML if PyYAML is installed; a repeated key is refused."""
 
 import importlib
 import json
@@ -10,10 +10,10 @@ from eventcargo.errors import ConfigError
 
 
 def parse(path: Path) -> Any:
-    """What a `.json`, `.yaml` or `.yml` file says; reasons for a refusal are without its name."""
+    """The content of a `.json`, `.yaml` or `.yml` file; errors do not name the file, the caller does."""
     readers = {".json": _from_json, ".yaml": _from_yaml, ".yml": _from_yaml}
     if path.suffix.lower() not in readers:
-        raise ConfigError(f"the ending {path.suffix!r} is not known; use {', '.join(readers)}")
+        raise ConfigError(f"the ending {path.suffix!r} is unknown; use {', '.join(readers)}")
     try:
         text = path.read_text("utf-8")
     except OSError as error:
@@ -37,7 +37,7 @@ def _from_yaml(text: str) -> Any:
         raise ConfigError("YAML needs the package PyYAML; install it, or write the same as JSON") from None
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
-        """A loader that refuses what would overwrite."""
+        """A loader that refuses repeated keys."""
 
     def construct(loader: Any, node: Any) -> dict[Hashable, Any]:
         loader.flatten_mapping(node)
@@ -51,9 +51,9 @@ def _from_yaml(text: str) -> Any:
 
 
 def _mapping(pairs: Iterable[tuple[Hashable, Any]]) -> dict[Hashable, Any]:
-    found: dict[Hashable, Any] = {}
+    mapping: dict[Hashable, Any] = {}
     for key, value in pairs:
-        if key in found:
-            raise ConfigError(f"the key {key!r} stands twice; join the two")
-        found[key] = value
-    return found
+        if key in mapping:
+            raise ConfigError(f"the key {key!r} appears twice; merge the two")
+        mapping[key] = value
+    return mapping

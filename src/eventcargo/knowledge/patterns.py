@@ -1,4 +1,4 @@
-"""Patterns: names, globs and regular expressions, and the names of a data set that they stand for."""
+"""Patterns: names, globs and regular expressions, and the names of a data set that they match."""
 
 import fnmatch
 import re
@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, EventCargoWarning
+from eventcargo.errors import ConfigError, EventCargoWarning, counted
 
 Ints = NDArray[np.int64]
 
 REGEX = "re:"
-"""How a pattern that is a regular expression begins."""
+"""Prefix of a pattern that is a regular expression."""
 
 
 def check_patterns(given: Any, where: str) -> tuple[str, ...]:
-    """One or several patterns as a tuple; what is none is refused with the place it was found at.
+    """One or several patterns as a tuple; an error names `where` a value is not a pattern.
 
     >>> check_patterns("P0A*", "forbidden")
     ('P0A*',)
@@ -33,16 +33,18 @@ def check_patterns(given: Any, where: str) -> tuple[str, ...]:
 
 def _check_pattern(pattern: Any, where: str) -> None:
     if not isinstance(pattern, str) or not pattern:
-        raise ConfigError(f"{where} has {pattern!r}, which is no text; use names and patterns in quotes")
+        raise ConfigError(f"{where} has {pattern!r}, which is not a name; put names and patterns in quotes")
     if pattern.startswith(REGEX):
         try:
             re.compile(pattern[len(REGEX) :])
         except re.error as error:
-            raise ConfigError(f"{where} has {pattern!r}, which is no regular expression: {error}") from None
+            raise ConfigError(
+                f"{where} has {pattern!r}, which is not a regular expression: {error}"
+            ) from None
 
 
 class Names:
-    """The names of labels or event types, to be found by patterns.
+    """The names of labels or event types, to match with patterns.
 
     >>> Names("event type", ["P01", "P02", "U03"]).match("P*", "forbidden").tolist()
     [0, 1]
@@ -51,33 +53,33 @@ class Names:
     def __init__(self, kind: str, names: Sequence[str]) -> None:
         self.kind, self.names = kind, names
         self._numbers = {name: i for i, name in enumerate(names)}
-        self._found: dict[str, Ints] = {}
+        self._matches: dict[str, Ints] = {}
 
     def __len__(self) -> int:
         return len(self.names)
 
     def match(self, pattern: str, where: str) -> Ints:
-        """Numbers of the names; a text that is itself one of them stands for it alone."""
+        """Numbers of the names that a pattern matches; a text that is a name matches that name alone."""
         if pattern in self._numbers:
             return np.array([self._numbers[pattern]], np.int64)
         if not _is_pattern(pattern):
             raise ConfigError(
-                f"{where} has the {self.kind} {pattern!r}, which is not among the {len(self):,} of the data; "
+                f"{where} has the {self.kind} {pattern!r}, which is not among the {len(self):,} in the data; "
                 "correct it, or use a pattern, which may match nothing"
             )
-        if pattern not in self._found:
+        if pattern not in self._matches:
             matches = _compiled(pattern).fullmatch
-            found = [number for number, name in enumerate(self.names) if matches(name)]
-            self._found[pattern] = np.array(found, np.int64)
-        return self._found[pattern]
+            numbers = [number for number, name in enumerate(self.names) if matches(name)]
+            self._matches[pattern] = np.array(numbers, np.int64)
+        return self._matches[pattern]
 
     def report(self) -> None:
         """Warn of the patterns that matched nothing."""
-        empty = [pattern for pattern, found in self._found.items() if not len(found)]
+        empty = [pattern for pattern, numbers in self._matches.items() if not len(numbers)]
         if empty:
             warnings.warn(
-                f"{len(empty):,} of {len(self._found):,} patterns for the {self.kind} match nothing; "
-                f"the first is {empty[0]!r}",
+                f"nothing matches {len(empty):,} of {counted(len(self._matches), f'{self.kind} pattern')}, "
+                f"the first: {empty[0]!r}",
                 EventCargoWarning,
                 stacklevel=2,
             )

@@ -1,8 +1,8 @@
-"""Appraisal: a trained model goes in, its calibration is set, and its quality comes out.
+"""Appraisal: calibrates a trained model and measures its quality, both on held-out sequences.
 
-Both come from the held-out sequences. They are cut in two halves; each half's figures are measured with a
-calibration fitted on the other, so that no figure flatters itself. The model keeps the calibration fitted on
-both. Only the choice of the best step of the run has seen the same sequences.
+The held-out sequences are split into two halves. Each half is measured with a calibration fitted on the
+other, so that no figure flatters itself; the model keeps the calibration fitted on both. Only the choice of
+the best step of the run has seen the same sequences.
 """
 
 import numpy as np
@@ -16,26 +16,27 @@ from eventcargo.models.base_rates import Rates
 from eventcargo.models.calibration import Answers, Calibration, Floats, log_losses
 from eventcargo.models.counts import Counts
 from eventcargo.models.density import DensityModel, walk
-from eventcargo.models.quality import Quality, label_quality, overall_quality
+from eventcargo.models.quality import label_quality, overall_quality
 from eventcargo.models.transformer.model import Transformer
+from eventcargo.quality import Quality
 
 MAX_SEQUENCES, MAX_EVENTS = 20_000, 10_000
-"""Held-out sequences whose labels are looked at, and about how many events of the first ones."""
+"""Most held-out sequences whose labels are measured, and about how many of their events."""
 
 MIN_SEQUENCES = 20
-"""With fewer held-out sequences there is no calibration: the model's own logits are kept."""
+"""With fewer held-out sequences there is no calibration; the model keeps its own logits."""
 
 
 def appraise(model: Transformer, kept: EventDataset, held: EventDataset, unlabelled: bool = False) -> Quality:
-    """Calibrate a model on held-out sequences and measure it there; `kept` are those it was trained on."""
+    """Calibrate a model on held-out sequences and return its quality there; it was trained on `kept`."""
     held = held[:MAX_SEQUENCES]
     model.calibrate(Calibration(*np.ones((3, len(model.label_names)))))
     answers = ask(model, held)
     logits, prefix = answers.whole, answers.prefix
     if len(held) >= MIN_SEQUENCES:
         logits, prefix, helps = crossed(answers)
-        found = Calibration.fit(answers)
-        model.calibrate(found if helps else found.without_slopes())
+        calibration = Calibration.fit(answers)
+        model.calibrate(calibration if helps else calibration.without_slopes())
     rates = Rates.of(kept, model.vocabulary, unlabelled)
     rows = label_quality(model.label_names, kept.support, rates.labels, answers.truth, answers.whole, logits)
     overall = overall_quality(rows, answers.truth, answers.whole, logits)
@@ -45,18 +46,18 @@ def appraise(model: Transformer, kept: EventDataset, held: EventDataset, unlabel
 
 
 def crossed(answers: Answers) -> tuple[Floats, Floats, bool]:
-    """Each half's logits corrected by what the other half says, and whether slopes help there.
+    """Logits of each half, calibrated on the other half, and whether slopes help.
 
-    Where they do not, because the sequences are too few or the logits right as they are, there are none.
+    Slopes that do not help, because sequences are few or the logits are right already, are left out.
     """
     half = np.arange(len(answers.truth)) % 2 == 0
     tried = []
     for with_slopes in (True, False):
         logits, prefix = answers.whole.copy(), answers.prefix.copy()
-        for part in (half, ~half):
-            found = Calibration.fit(answers.rows(~part))
-            found = found if with_slopes else found.without_slopes()
-            logits[part], prefix[part] = found.whole(answers.rows(part)), found.prefix(answers.rows(part))
+        for rows in (half, ~half):
+            fitted, measured = Calibration.fit(answers.rows(~rows)), answers.rows(rows)
+            fitted = fitted if with_slopes else fitted.without_slopes()
+            logits[rows], prefix[rows] = fitted.whole(measured), fitted.prefix(measured)
         tried.append((logits, prefix))
     losses = [log_losses(answers.truth, logits).sum() for logits, _ in tried]
     helps = bool(losses[0] < losses[1])
@@ -65,24 +66,24 @@ def crossed(answers: Answers) -> tuple[Floats, Floats, bool]:
 
 @torch.inference_mode()
 def ask(model: Transformer, data: EventDataset) -> Answers:
-    """The model's logits at the end of each sequence and at one random position before it."""
+    """The model's label logits at the end of each sequence and at one random position before it."""
     shape = (len(data), len(model.label_names))
     explicit = np.empty(shape) if model.linear is not None else None
     whole, prefix, rng = np.empty(shape), np.empty(shape), np.random.default_rng(0)
     for rows, batch in walk(model, data):
         before = _one_before(batch, rng)
-        found = model.densities(batch, labels_at=before | batch.at_end).labels
-        assert found is not None
-        logits, is_end = found.double().cpu().numpy(), batch.at_end[before | batch.at_end]
+        labels = model.densities(batch, labels_at=before | batch.at_end).labels
+        assert labels is not None
+        logits, is_end = labels.double().cpu().numpy(), batch.at_end[before | batch.at_end]
         whole[rows], prefix[rows] = logits[is_end], logits[~is_end]
         if explicit is not None and model.linear is not None:
-            part = model.linear.logits(batch, batch.at_end, np.arange(shape[1]))
-            explicit[rows] = part.double().cpu().numpy()
+            term = model.linear.logits(batch, batch.at_end, np.arange(shape[1]))
+            explicit[rows] = term.double().cpu().numpy()
     return Answers(data.label_matrix().toarray() > 0, explicit, whole, prefix)
 
 
 def _one_before(batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """One position before the end for each sequence: (B, L)."""
+    """One random position before the end of each sequence: (B, L)."""
     at = (rng.random(len(batch.lengths)) * (batch.lengths - 1)).astype(np.int64)
     return np.arange(batch.ids.shape[1]) == at[:, None]
 
@@ -91,7 +92,7 @@ def _one_before(batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
 def event_quality(
     model: Transformer, kept: EventDataset, held: EventDataset, rates: Rates
 ) -> dict[str, float]:
-    """Perplexity of the next event: of the model, of single events and of pairs of neighbours."""
+    """Perplexity of the next event, by the model, by single events and by pairs of neighbours."""
     held = held[: int(np.searchsorted(held.rows.offsets, MAX_EVENTS)) + 1]
     pairs = Counts.fit(kept, model.vocabulary)
     losses = {name: [np.zeros(0)] for name in ("perplexity", "unigram_perplexity", "bigram_perplexity")}
@@ -101,8 +102,8 @@ def event_quality(
         losses["perplexity"].append(_event_losses(model, batch, at, following))
         losses["unigram_perplexity"].append(-np.log(rates.events[following]))
         losses["bigram_perplexity"].append(_event_losses(pairs, batch, at, following))
-    means = {name: np.concatenate(parts) for name, parts in losses.items()}
-    return {name: float(np.exp(part.mean())) if len(part) else 1.0 for name, part in means.items()}
+    joined = {name: np.concatenate(blocks) for name, blocks in losses.items()}
+    return {name: float(np.exp(values.mean())) if len(values) else 1.0 for name, values in joined.items()}
 
 
 def _event_losses(

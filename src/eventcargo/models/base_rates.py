@@ -1,4 +1,4 @@
-"""Rates of a data set that a model begins with: of ids, of labels, and the usual size of times and values."""
+"""Where a model starts: the rates of ids and labels in a data set, and the scales of times and values."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from eventcargo.events import EventDataset
 from eventcargo.vocabulary import EOS, Vocabulary
 
 SEQUENCES_FOR_TIMES = 20_000
-"""Sequences whose gaps give the unit of time and of values; more would not change it."""
+"""Sequences from which the scales of times and values are estimated; more would not change them."""
 
 
 @dataclass(frozen=True)
 class ValueScales:
-    """What is usual in each value column: its middle, its spread, and the size of a change; all (columns,).
+    """Typical level, spread and change of each value column; all (columns,).
 
     >>> from eventcargo.events import EventSequence
     >>> sequence = EventSequence("a", ("x",) * 3, (0.0, 1.0, 2.0), (), ((10.0,), (20.0,), (30.0,)))
@@ -23,12 +23,12 @@ class ValueScales:
     """
 
     middle: NDArray[np.float64]  # the median
-    spread: NDArray[np.float64]  # from the first to the third quartile
-    change: NDArray[np.float64]  # the median of the changes from one event to the next, without those of 0
+    spread: NDArray[np.float64]  # the interquartile range
+    change: NDArray[np.float64]  # the median nonzero change, without sign, from one event to the next
 
     @classmethod
     def of(cls, data: EventDataset) -> "ValueScales":
-        """The scales of a data set; a spread or change that is not known counts 1, a middle 0."""
+        """The scales of a data set; an unknown spread or change is 1, an unknown middle 0."""
         if not data.value_names:
             return cls(np.zeros(0), np.ones(0), np.ones(0))
         rows = data[:SEQUENCES_FOR_TIMES].rows
@@ -39,7 +39,7 @@ class ValueScales:
 
 @dataclass(frozen=True)
 class Rates:
-    """How often each id comes next, how often each label holds, and the median time between events.
+    """How often each id comes next and each label holds, and the scales of times and values.
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "x"), (0.0, 3.0), ("bad",))])
@@ -55,7 +55,7 @@ class Rates:
 
     @classmethod
     def of(cls, data: EventDataset, vocabulary: Vocabulary, unlabelled: bool = False) -> "Rates":
-        """Rates of a data set, half an occurrence added to each; see `LossConfig.unlabelled`."""
+        """Rates of a data set, smoothed by half an occurrence; for `unlabelled` see `LossConfig`."""
         ids = vocabulary.lookup(data.event_names)[data.flat()[1]]
         counts = np.bincount(ids, minlength=len(vocabulary)) + 0.5
         counts[EOS] += len(data)
@@ -67,16 +67,16 @@ class Rates:
 def _usual_gap(data: EventDataset) -> float:
     offsets, _, times = data[:SEQUENCES_FOR_TIMES].flat()
     gaps = np.diff(times, prepend=times[:1])
-    gaps[offsets[:-1][offsets[:-1] < len(gaps)]] = 0  # from one sequence to the next is no gap
+    gaps[offsets[:-1][offsets[:-1] < len(gaps)]] = 0  # the step to the next sequence is no gap
     return float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 1.0
 
 
 def _usual_values(
     column: NDArray[np.float64], sequence: NDArray[np.int64]
 ) -> tuple[np.float64, np.float64, np.float64]:
-    """Middle, spread and change of one column, given the number of each value's sequence."""
+    """Middle, spread and change of one column, given the sequence number of each value."""
     recorded = column[~np.isnan(column)]
     low, middle, high = np.quantile(recorded if len(recorded) else np.zeros(1), [0.25, 0.5, 0.75])
     changes = np.abs(np.diff(column))[sequence[1:] == sequence[:-1]]
-    changes = changes[changes > 0]  # none that begins or ends where nothing was recorded
+    changes = changes[changes > 0]  # NaN, a change from or to a missing value, drops out too
     return middle, (high - low) or np.float64(1), np.median(changes) if len(changes) else np.float64(1)

@@ -1,9 +1,9 @@
-"""Calibration: what held-out sequences say about how far a model's label logits can be trusted.
+"""Calibration: corrections of a model's label logits, fitted on held-out sequences.
 
-Two corrections for each label. A gate leaves the Transformer out where it does not help the explicit term, so
-that both together are never worse than the term alone. A slope, the inverse of a temperature, multiplies the
-logits; it is pulled toward the slope of all labels together, because a rare label has too few examples for
-one of its own.
+Each label has two corrections. A gate drops the Transformer where it does not clearly help the linear term,
+so that, up to chance, both together are not worse than the term alone. A slope, the inverse of a temperature,
+multiplies the logits; it is shrunk toward the slope of all labels together, because a rare label has too few
+examples for a slope of its own.
 """
 
 from dataclasses import dataclass
@@ -15,29 +15,29 @@ Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
 
 GAIN = 3.0
-"""Standard errors by which the Transformer must lower a label's held-out log-loss to be let through: with
-hundreds of labels fewer are often chance, and a label that needs the Transformer costs far more later."""
+"""Standard errors by which the Transformer must lower a label's held-out log-loss to pass the gate: with
+hundreds of labels, fewer are often chance, and a label that needs the Transformer costs far more later."""
 
 SHARE = 0.01
-"""Share of the log-loss of a label's base rate that the Transformer must take off as well: a gain that is
-sure but too small to matter is not worth its cost."""
+"""Share of the base rate's log-loss by which the Transformer must also lower the loss: a gain that is certain
+but too small to matter is not worth its cost."""
 
 SPREAD = 0.25
-"""Standard deviation of the logarithm of a label's slope around that of all labels, before data."""
+"""Prior standard deviation of the log of a label's slope around the slope of all labels."""
 
 MIN_ERROR = 1e-9
-"""Keeps the lead of losses that differ by the same amount everywhere a number."""
+"""Smallest standard error of `lead`, which stays finite where losses differ by a constant."""
 
 LOG_SLOPES = np.linspace(-1.5, 1.5, 61)
-"""Slopes tried, as logarithms: 0.22 to 4.5."""
+"""Logarithms of the slopes that are tried: 0.22 to 4.5."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Label logits of a model on held-out sequences, as they come, and the truth: (sequences, labels) each.
+    """Uncalibrated label logits of a model on held-out sequences, and the truth: (sequences, labels) each.
 
-    `explicit` is the explicit term's part of `whole`, which is given whole sequences; `prefix` is given the
-    first events of each.
+    `whole` is given whole sequences, and `explicit` is the linear term's part of it; `prefix` is given the
+    first events of each sequence.
     """
 
     truth: Truth
@@ -46,35 +46,35 @@ class Answers:
     prefix: Floats
 
     def rows(self, which: NDArray[np.bool_]) -> "Answers":
-        """The answers on some sequences."""
+        """The answers on the selected sequences."""
         explicit = None if self.explicit is None else self.explicit[which]
         return Answers(self.truth[which], explicit, self.whole[which], self.prefix[which])
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Corrections of label logits, one of each for every label.
+    """Corrections of label logits, one of each kind per label.
 
     >>> truth = np.array([[True], [False]] * 50)
-    >>> shy = np.where(truth, 1.0, -1.0)  # it says 73 %, and is always right
-    >>> found = Calibration.fit(Answers(truth, None, shy, shy))
-    >>> bool(found.end_slope[0] > 3), found.gate.tolist()
+    >>> shy = np.where(truth, 1.0, -1.0)  # predicts 73 % and is always right
+    >>> calibration = Calibration.fit(Answers(truth, None, shy, shy))
+    >>> bool(calibration.end_slope[0] > 3), calibration.gate.tolist()
     (True, [1.0])
     """
 
-    gate: Floats  # 0 or 1: whether the Transformer adds to the explicit term at the end
-    end_slope: Floats  # factor of logits given whole sequences
-    prefix_slope: Floats  # factor of logits given a prefix
+    gate: Floats  # 0 or 1: whether the Transformer adds to the linear term at the end
+    end_slope: Floats  # factor on logits given whole sequences
+    prefix_slope: Floats  # factor on logits given a prefix
 
     @classmethod
     def fit(cls, answers: Answers) -> "Calibration":
-        """The corrections that suit these sequences."""
+        """The corrections fitted to these sequences."""
         gate = choose_gates(answers)
         end = fit_slopes(answers.truth, gated(answers, gate))
         return cls(gate, end, fit_slopes(answers.truth, answers.prefix))
 
     def without_slopes(self) -> "Calibration":
-        """The gates alone."""
+        """The gates alone, with slopes of 1."""
         return Calibration(self.gate, np.ones_like(self.gate), np.ones_like(self.gate))
 
     def whole(self, answers: Answers) -> Floats:
@@ -87,7 +87,7 @@ class Calibration:
 
 
 def log_losses(truth: Truth, logits: Floats) -> Floats:
-    """The log-loss of every logit.
+    """The log-loss of each logit, in nats.
 
     >>> log_losses(np.array([True]), np.array([0.0])).round(3).tolist()
     [0.693]
@@ -97,7 +97,7 @@ def log_losses(truth: Truth, logits: Floats) -> Floats:
 
 
 def lead(worse: Floats, better: Floats) -> Floats:
-    """By how many standard errors the sum of the second losses is lower, column by column.
+    """Standard errors by which the losses `better` are in sum below the losses `worse`, per column.
 
     >>> float(lead(np.array([[3.0], [1.0]]), np.zeros((2, 1)))[0].round(3))
     2.828
@@ -109,7 +109,7 @@ def lead(worse: Floats, better: Floats) -> Floats:
 
 
 def choose_gates(answers: Answers) -> Floats:
-    """1 for labels that the Transformer clearly helps, 0 for others; without an explicit term always 1."""
+    """1 for labels that the Transformer clearly helps, 0 for others; all 1 without a linear term."""
     if answers.explicit is None:
         return np.ones(answers.truth.shape[1])
     alone, both = (log_losses(answers.truth, logits) for logits in (answers.explicit, answers.whole))
@@ -121,14 +121,16 @@ def choose_gates(answers: Answers) -> Floats:
 
 
 def gated(answers: Answers, gate: Floats) -> Floats:
-    """Logits given whole sequences, with the Transformer's part let through or not."""
+    """Logits given whole sequences, of the linear term alone where the gate is 0."""
     if answers.explicit is None:
         return answers.whole
     return np.where(gate > 0, answers.whole, answers.explicit)
 
 
 def fit_slopes(truth: Truth, logits: Floats) -> Floats:
-    """A slope for each label: the most likely one, given that slopes of different labels are alike."""
+    """One slope per label, shrunk toward the slope of all labels."""
+    # Maximum a posteriori on a grid: log slope ~ Normal(centre, SPREAD^2) per label, and the centre itself,
+    # the slope of all labels together, ~ Normal(0, SPREAD^2).
     losses = np.array([log_losses(truth, np.exp(at) * logits).sum(axis=0) for at in LOG_SLOPES])  # (grid, Y)
     pooled = losses.sum(axis=1) + LOG_SLOPES**2 / (2 * SPREAD**2)
     centre = LOG_SLOPES[pooled.argmin()]

@@ -1,8 +1,8 @@
-"""Counts: a DensityModel of smoothed counts, fitted in one pass over the data and without training.
+"""Counts: a DensityModel of smoothed counts, fitted in one pass over the data without training.
 
-The honest floor under every trained model. Next event: pairs of neighbours with absolute discounting, backed
-off to single events. Labels: naive Bayes on the set of event types seen so far. It works in numpy and scipy;
-its tensors are on the CPU.
+It is the honest floor under every trained model. Next event: pairs of neighbours with absolute discounting,
+backed off to single events. Labels: naive Bayes on the set of event types seen so far. It uses numpy and
+scipy; its tensors are on the CPU.
 """
 
 from collections.abc import Mapping
@@ -18,34 +18,34 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import Batch
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset, Ragged
-from eventcargo.models.density import IMPOSSIBLE, Densities
+from eventcargo.models.density import IMPOSSIBLE, Densities, DensityModel
 from eventcargo.models.pretrained import read_model, write_model
 from eventcargo.vocabulary import BOS, EOS, PAD, Vocabulary
 
 KIND = "counts"
 
 FITTED_AT_ONCE = 20_000
-"""Sequences counted at once, so that data larger than memory can be."""
+"""Sequences counted at once, so that data larger than memory can be counted."""
 
 IDS_AT_ONCE = 1_024
-"""Rows of the table of label weights made at once, which bounds the memory of making it."""
+"""Rows of the label weights computed at once, which bounds memory."""
 
 DISCOUNT = 0.75
-"""Taken off the count of every pair and of every event type, and given to what was not seen."""
+"""Subtracted from the count of every pair and of every event type, and given to unseen ones."""
 
 PULLS = tuple(np.geomspace(0.1, 1e6, 15).tolist())
-"""How many pseudo-events drawn from single events may stand beside the pairs of each id."""
+"""Candidates for `pull`: pseudo-events, distributed like single events, added to the pairs of each id."""
 
 ANY_LENGTH = 2**31 - 1
-"""Counts have no longest sequence."""
+"""Counts limit no sequence."""
 
 
 def left_out_likelihood(pairs: sp.csr_array, single: NDArray[np.float64], pull: float) -> float:
-    """The log-likelihood of all pairs, each given the counts without one occurrence of it.
+    """Leave-one-out log-likelihood: each pair is predicted from the counts without one occurrence of it.
 
-    >>> once = sp.csr_array(np.array([[1, 1]]))  # either is backed off to its chance among singles
+    >>> once = sp.csr_array(np.array([[1, 1]]))  # either backs off to its probability as a single event
     >>> round(float(np.exp(left_out_likelihood(once, np.array([0.5, 0.5]), pull=0.1))), 3)
     0.149
     """
@@ -53,13 +53,13 @@ def left_out_likelihood(pairs: sp.csr_array, single: NDArray[np.float64], pull: 
     n, k = np.repeat(n, k), np.repeat(k, k)
     kinds = k - (pairs.data == 1)
     rest = np.maximum(pairs.data - 1 - DISCOUNT, 0)
-    chance = (rest + (pull + DISCOUNT * kinds) * single[pairs.indices]) / (n - 1 + pull)
-    return float(pairs.data @ np.log(chance))
+    probability = (rest + (pull + DISCOUNT * kinds) * single[pairs.indices]) / (n - 1 + pull)
+    return float(pairs.data @ np.log(probability))
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts of V ids and Y labels.
+    """Counts over V ids and Y labels.
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "x"), (0.0, 1.0), ("bad",))])
@@ -68,10 +68,10 @@ class Tally:
     (1, 1, 2)
     """
 
-    pairs: sp.csr_array  # (V, V): how often an id stands right after another, BOS and EOS included
-    joint: sp.csr_array  # (V, Y): sequences that hold the id and carry the label
-    present: NDArray[np.int64]  # (V,): sequences that hold the id
-    support: NDArray[np.int64]  # (Y,): sequences that carry the label
+    pairs: sp.csr_array  # (V, V): how often an id directly follows another, BOS and EOS included
+    joint: sp.csr_array  # (V, Y): sequences with both the id and the label
+    present: NDArray[np.int64]  # (V,): sequences with the id
+    support: NDArray[np.int64]  # (Y,): sequences with the label
     sequences: int
 
     @classmethod
@@ -98,7 +98,7 @@ class Tally:
         )
 
     def to_tensors(self) -> dict[str, Tensor]:
-        """All counts by name, for a file of safetensors."""
+        """All counts by name, for a safetensors file."""
         sparse = {"pairs": self.pairs, "joint": self.joint}
         parts = {f"{name}.{part}": getattr(m, part) for name, m in sparse.items() for part in STORED}
         arrays = {**parts, "present": self.present, "support": self.support, "sequences": self.sequences}
@@ -106,7 +106,7 @@ class Tally:
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor], n_ids: int, n_labels: int) -> "Tally":
-        """The counts `to_tensors` gave; others are refused."""
+        """The counts restored from `to_tensors`; raises `DataError` for other tensors."""
         try:
             arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
             pairs, joint = (
@@ -121,18 +121,18 @@ class Tally:
         return cls(pairs, joint, present, support, int(sequences))
 
 
-class Counts:
+class Counts(DensityModel):
     """Next events from pairs of neighbours, labels from the event types seen so far.
 
-    P(b | a) = ((n_ab - d)+ + (m + d k_a) P(b)) / (n_a + m): n_ab pairs, n_a in all, k_a different ids
-    after a; d is DISCOUNT, and m (`pull`) is chosen by leaving out each pair once, so that pairs do no harm
-    where order says nothing. P(b) is discounted likewise toward all ids evenly. At EOS, after which nothing
-    comes, the result is P(b).
+    P(b | a) = (max(n_ab - d, 0) + (m + d k_a) P(b)) / (n_a + m), for n_ab pairs, n_a in total, and k_a
+    distinct ids after a; d is DISCOUNT, and m (`pull`) maximises the leave-one-out likelihood, so that pairs
+    do no harm where order says nothing. P(b) is discounted likewise toward the uniform distribution. At EOS,
+    which nothing follows, the result is P(b).
 
     The log-odds of a label start at its prior and change by a fixed weight at the first occurrence of each
-    event type; at EOS, the event types that did not occur count as well. A weight compares each cell of the
-    table (event type present or not, label or not) with what independence expects, `smoothing` sequences
-    added to both, so that what was hardly seen has hardly any weight, and a label without an example none.
+    event type; at EOS, absent event types count as well. A weight compares each cell of the table (event type
+    present or not, label or not) with its expectation under independence, `smoothing` sequences added to
+    both, so that rare event types have hardly any weight, and a label without an example has none.
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "y"), (0.0, 1.0), ("bad",))])
@@ -148,7 +148,7 @@ class Counts:
         smoothing: float = 5.0,
     ) -> None:
         if not smoothing > 0 or not np.isfinite(smoothing):
-            raise ConfigError(f"smoothing={smoothing}: it must be above 0; the default is 5")
+            raise ConfigError(f"smoothing={smoothing}: use a number above 0; the default is 5")
         self.tally, self.vocabulary, self.label_names = tally, vocabulary, label_names
         self.smoothing, self.max_length = smoothing, ANY_LENGTH
         self._count_events()
@@ -165,11 +165,11 @@ class Counts:
         if len(data) == 0:
             raise DataError("0 sequences; counts need at least 1")
         known = Vocabulary.from_dataset(data) if vocabulary is None else vocabulary
-        tally = reduce(add, (Tally.of(part, known) for part in data.chunks(FITTED_AT_ONCE)))
+        tally = reduce(add, (Tally.of(chunk, known) for chunk in data.chunks(FITTED_AT_ONCE)))
         return cls(tally, known, data.label_names, smoothing)
 
     def _count_events(self) -> None:
-        """Shares of pairs, what is left for single events after each id, and these."""
+        """Compute the distribution of single events, the shares of pairs, and the mass left after each id."""
         pairs = self.tally.pairs
         single = np.asarray(pairs.sum(axis=0), np.float64)
         spread = DISCOUNT * (single > 0).sum() / (len(single) - 2)
@@ -181,30 +181,30 @@ class Counts:
         self._share = (pairs.data - DISCOUNT) / (np.repeat(n, k) + self.pull)
 
     def _weigh_labels(self) -> None:
-        """What seeing, and at the end not seeing, each id adds to the log-odds of each label."""
+        """Compute what seeing each id, and at the end not seeing it, adds to each label's log-odds."""
         shape = (len(self.vocabulary), len(self.label_names))
         self._seen, self._gain = np.empty(shape, np.float32), np.empty(shape, np.float32)
         support = self.tally.support
         self._prior = np.log(support + 0.5) - np.log(self.tally.sequences - support + 0.5)
         self._at_end = self._prior.copy()
         for start in range(0, shape[0], IDS_AT_ONCE):
-            part = slice(start, start + IDS_AT_ONCE)
-            seen, unseen = self._weights(part)
-            self._seen[part], self._gain[part] = seen, seen - unseen
+            block = slice(start, start + IDS_AT_ONCE)
+            seen, unseen = self._weights(block)
+            self._seen[block], self._gain[block] = seen, seen - unseen
             self._at_end += unseen.sum(axis=0)
 
-    def _weights(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Weights of some ids where they occur, and where they do not: (ids, Y) each."""
-        both = self.tally.joint[part].toarray().astype(np.float64)
-        present, support = self.tally.present[part, None], self.tally.support[None]
+    def _weights(self, ids: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weights of some ids where they occur and where they do not: (ids, Y) each."""
+        both = self.tally.joint[ids].toarray().astype(np.float64)
+        present, support = self.tally.present[ids, None], self.tally.support[None]
         expected = present * support / self.tally.sequences
         rest = self.tally.sequences - support
         seen = self._lift(both, expected) - self._lift(present - both, present - expected)
         unseen = self._lift(support - both, support - expected)
         return seen, unseen - self._lift(rest - present + both, rest - present + expected)
 
-    def _lift(self, found: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.log(found + self.smoothing) - np.log(expected + self.smoothing)
+    def _lift(self, observed: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.log(observed + self.smoothing) - np.log(expected + self.smoothing)
 
     def densities(
         self,
@@ -224,7 +224,7 @@ class Counts:
         )
 
     def _event_logits(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """log P(next id | id): (positions, V); the logarithm of V values is taken once, not for each row."""
+        """log P(next id | id): (positions, V); the logarithm over V is taken once, not per row."""
         pairs = self.tally.pairs
         with np.errstate(divide="ignore"):
             single = np.maximum(np.log(self._single), IMPOSSIBLE).astype(np.float32)
@@ -248,7 +248,7 @@ class Counts:
     def _given_prefix(
         self, ids: NDArray[np.int64], where: NDArray[np.bool_], columns: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """The prior and the weights of the event types up to each position: (positions, Y)."""
+        """Prior plus the weights of the event types up to each position: (positions, Y)."""
         rows = np.flatnonzero(where.any(axis=1))
         steps = np.zeros((len(rows), ids.shape[1], len(columns)), np.float32)
         row, position = _first_occurrences(ids[rows])
@@ -259,7 +259,7 @@ class Counts:
     def _given_all(
         self, ids: NDArray[np.int64], where: NDArray[np.bool_], columns: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """The prior and the weights of all event types, those that did not occur included: (rows, Y)."""
+        """Prior plus the weights of all event types, absent ones included: (rows, Y)."""
         rows = np.flatnonzero(where.any(axis=1))
         row, position = _first_occurrences(ids[rows])
         gains = self._gain[ids[rows[row], position][:, None], columns]
@@ -267,13 +267,13 @@ class Counts:
         return self._at_end[columns] + adds @ gains
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write config.json, vocabulary.json and model.safetensors; what a model wrote before is replaced."""
+        """Write config.json, vocabulary.json and model.safetensors, replacing an earlier model."""
         header = {"kind": KIND, "label_names": list(self.label_names), "smoothing": self.smoothing}
         write_model(Path(folder), header, self.vocabulary, self.tally.to_tensors())
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> "Counts":
-        """The model `save_pretrained` wrote; a truncated or foreign folder is refused."""
+        """Load a model from `save_pretrained`; raises `DataError` for a truncated or foreign folder."""
         header, vocabulary, tensors = read_model(Path(folder), KIND)
         if set(header) != {"label_names", "smoothing"}:
             raise DataError(
@@ -288,30 +288,26 @@ class Counts:
 
     def __repr__(self) -> str:
         return (
-            f"Counts: {_plural(self.tally.sequences, 'sequence')}, "
-            f"{_plural(len(self.vocabulary.event_names), 'event type')}, "
-            f"{_plural(self.tally.pairs.nnz, 'pair')}, {_plural(len(self.label_names), 'label')}"
+            f"Counts: {counted(self.tally.sequences, 'sequence')}, "
+            f"{counted(len(self.vocabulary.event_names), 'event type')}, "
+            f"{counted(self.tally.pairs.nnz, 'pair')}, {counted(len(self.label_names), 'label')}"
         )
 
 
 def _first_occurrences(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and positions where an id stands in its row for the first time, row by row."""
+    """Rows and positions of the first occurrence of each id in its row, row by row."""
     keys = ids + (ids.max(initial=0) + 1) * np.arange(len(ids))[:, None]
     first = np.sort(np.unique(keys, return_index=True)[1])
     return first // max(ids.shape[1], 1), first % max(ids.shape[1], 1)
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 STORED = ("data", "indices", "indptr")
-"""The three columns of a sparse matrix."""
+"""The three arrays of a sparse matrix."""
 
 
 def _holds(offsets: NDArray[np.int64], ids: NDArray[np.int64], n_ids: int) -> sp.csr_array:
     """Which ids occur in which sequence, as 0 and 1: (sequences, V)."""
-    # A copy of the ids, because the matrix sorts its columns in place and their order is needed for pairs.
+    # Copy the ids: the matrix sorts its columns in place, and counting pairs needs their order.
     parts = (np.ones(len(ids), np.int64), ids.copy(), offsets)
     matrix = sp.csr_array(parts, shape=(len(offsets) - 1, n_ids))
     matrix.sum_duplicates()
@@ -320,7 +316,7 @@ def _holds(offsets: NDArray[np.int64], ids: NDArray[np.int64], n_ids: int) -> sp
 
 
 def _pairs(rows: Ragged, ids: NDArray[np.int64], n_ids: int) -> sp.csr_array:
-    """How often each id stands right after each other one: (V, V)."""
+    """How often each id directly follows each other one: (V, V)."""
     ends = rows.offsets[1:] + 2 * np.arange(1, len(rows.starts) + 1) - 1
     line = np.full(len(ids) + 2 * len(ends), PAD, np.int64)
     line[ends] = EOS

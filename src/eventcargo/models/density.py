@@ -1,12 +1,14 @@
 """DensityModel: what the two phases need from a model, and nothing more.
 
-One pass gives both heads of the paper: Tf_x, the next event given ids 0 to i, and Tf_y, the labels given ids
-0 to i (eq:prob_x, eq:prob_y). Heads are computed only at the positions and for the labels asked for; results
-are flat, one row for each position asked for, so that padding never costs memory.
+One pass evaluates both heads of the paper: Tf_x, the next event given ids 0 to i, and Tf_y, the labels given
+ids 0 to i (eq:prob_x, eq:prob_y). Heads are computed only at the requested positions and labels; results are
+flat, one row per requested position, so that padding costs no memory.
 """
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -15,29 +17,60 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import Batch, Batches, report_cuts
-from eventcargo.errors import DataError
+from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.vocabulary import Vocabulary
 
+POSITIONS_AT_ONCE = 64
+"""Positions whose next-event logits, one row over the vocabulary each, are computed at once. Twice as many
+take a third longer, because fewer of them stay in the cache."""
+
+COLUMNS_AT_ONCE = 2_048
+"""Event types whose logits and exponentials are computed at once on a CPU, so that they stay in the cache."""
+
 IMPOSSIBLE = -1e4
-"""The logit of an id that cannot come: its softmax is exactly 0, and unlike -inf it makes no NaN."""
+"""The logit of an id that cannot come next: its softmax is exactly 0, and unlike -inf it makes no NaN."""
 
 
 @dataclass(frozen=True)
 class Densities:
-    """Logits, one row for each position asked for, in the order of `mask.nonzero()`."""
+    """Logits, one row per requested position, in the order of `mask.nonzero()`."""
 
     events: Tensor | None  # (positions, vocabulary): softmax gives P(id at i + 1 | ids..i)
     labels: Tensor | None  # (positions, labels): sigmoid gives P(label | ids..i)
 
 
+@dataclass(frozen=True)
+class HidingChanges:
+    """Logits of whole sequences, and what hiding each event type subtracts from them.
+
+    The label's logit at the end is min(slope * logits, cap), and min(slope * (logits - taken), cap) once the
+    event type is hidden. The flat columns are sorted by row, label and id.
+    """
+
+    logits: NDArray[np.float64]  # (B, labels)
+    rows: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    ids: NDArray[np.int64]  # the hidden event type
+    taken: NDArray[np.float64]
+    slope: NDArray[np.float64]  # (labels,)
+    cap: NDArray[np.float64]  # (labels,)
+
+
 @runtime_checkable
 class DensityModel(Protocol):
-    """A model of sequences: trained, counted, exact or from elsewhere."""
+    """A model of sequences: trained, counted, exact or external.
+
+    A new kind of model inherits from this class and provides `vocabulary`, `label_names`, `max_length` and
+    `densities`. Everything else has a default that is right for every model; a model overrides it where it
+    has a faster way.
+    """
 
     vocabulary: Vocabulary
     label_names: tuple[str, ...]
     max_length: int
+    value_names: tuple[str, ...] | None = None
+    """Value columns the model reads, in order; None: it ignores values."""
 
     def densities(
         self,
@@ -47,8 +80,85 @@ class DensityModel(Protocol):
         labels_at: NDArray[np.bool_] | None = None,
         label_columns: NDArray[np.int64] | None = None,
     ) -> Densities:
-        """Logits at the positions where the masks (B, L) are true; `label_columns` default to all labels."""
+        """Logits at the positions where the masks (B, L) are true; `label_columns` defaults to all labels."""
         ...
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return torch.device("cpu")
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the weights."""
+        return 0
+
+    @property
+    def untrusted(self) -> tuple[str, ...]:
+        """Labels whose model is not clearly better than their base rate on held-out sequences."""
+        return ()
+
+    @property
+    def fingerprint(self) -> str:
+        """A short text that changes with the names or weights of the model."""
+        return names_fingerprint(self)
+
+    @property
+    def can_be_saved(self) -> bool:
+        """Whether `save_pretrained` works, so that other processes can load the model."""
+        return False
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write the model to a folder that `load_model` reads."""
+        raise ConfigError(f"{type(self).__name__} cannot be saved to {folder}: it has no save_pretrained")
+
+    @property
+    def linear_labels(self) -> NDArray[np.bool_]:
+        """Labels whose logit at the end is the linear term alone: (labels,)."""
+        return np.zeros(len(self.label_names), bool)
+
+    def hiding_changes(self, batch: Batch) -> HidingChanges | None:  # noqa: ARG002 (others use it)
+        """How hiding event types changes the linear term, without a forward pass; None: there is no term."""
+        return None
+
+    def next_event_logits(self, batch: Batch, where: NDArray[np.bool_]) -> Iterator[Tensor]:
+        """Next-event logits at the positions where the mask (B, L) is true, block by block."""
+        for rows in np.array_split(np.arange(len(where)), max(where.size // POSITIONS_AT_ONCE, 1)):
+            logits = self.densities(batch.rows(rows), events_at=where[rows]).events
+            assert logits is not None
+            yield logits
+
+    def particle_labels(
+        self,
+        batch: Batch,
+        n: int,  # noqa: ARG002 (models that share work use it)
+        first: int,  # noqa: ARG002
+        labels_at: NDArray[np.bool_],
+        label_columns: Sequence[NDArray[np.int64]],
+    ) -> list[Tensor]:
+        """Label logits as in `densities`, one tensor per `n` rows that differ only in their `first` ids."""
+        every = np.unique(np.concatenate(label_columns))
+        logits = self.densities(batch, labels_at=labels_at, label_columns=every).labels
+        assert logits is not None
+        by_sequence = torch.split(logits, labels_at.reshape(len(label_columns), -1).sum(axis=1).tolist())
+        own = [
+            torch.as_tensor(np.searchsorted(every, columns), device=logits.device)
+            for columns in label_columns
+        ]
+        return [block[:, columns] for block, columns in zip(by_sequence, own, strict=True)]
+
+
+def names_fingerprint(model: DensityModel) -> str:
+    """The kind of a model and a checksum of its event types and labels."""
+    names = (*model.vocabulary.event_names, "", *model.label_names)
+    return f"{type(model).__name__}, {zlib.crc32(chr(10).join(names).encode()):08x}"
+
+
+def column_blocks(like: Tensor) -> Iterator[tuple[int, int]]:
+    """Start and stop of each block of columns; one block on any device but a CPU."""
+    size = like.shape[1]
+    step = COLUMNS_AT_ONCE if like.device.type == "cpu" else size
+    return ((start, min(start + step, size)) for start in range(0, size, step))
 
 
 @torch.inference_mode()
@@ -66,7 +176,7 @@ def label_probabilities(model: DensityModel, data: EventDataset, tokens: int = 1
 def walk(
     model: DensityModel, data: EventDataset, tokens: int = 16_384
 ) -> Iterator[tuple[NDArray[np.int64], Batch]]:
-    """Row numbers and batches of a data set, in order, as a trained model needs them."""
+    """Row numbers and batches of a data set, in order, encoded for the model."""
     check_labels(model, data)
     check_values(model, data)
     batches = Batches(data, model.vocabulary, model.max_length)
@@ -75,18 +185,18 @@ def walk(
 
 
 def check_labels(model: DensityModel, data: EventDataset) -> None:
-    """Refuse data whose labels are not the model's: numbers would be mixed up."""
+    """Raise `DataError` if the labels of the data are not the model's: columns would be mixed up."""
     if data.label_names and tuple(data.label_names) != tuple(model.label_names):
         odd = sorted(set(data.label_names) ^ set(model.label_names)) or ["their order"]
         raise DataError(
-            f"the data have {len(data.label_names):,} labels, the model {len(model.label_names):,}; "
+            f"the data have {counted(len(data.label_names), 'label')}, the model {len(model.label_names):,}; "
             f"they differ in {odd[:3]}; read the data with the labels the model was trained on"
         )
 
 
 def check_values(model: DensityModel, data: EventDataset) -> None:
-    """Refuse data whose value columns are not the model's; a model without `value_names` ignores them."""
-    wanted = getattr(model, "value_names", None)  # no part of the protocol: few models read values
+    """Raise `DataError` if the value columns are not the model's; one without `value_names` ignores them."""
+    wanted = model.value_names
     if wanted is not None and tuple(data.value_names) != tuple(wanted):
         raise DataError(
             f"the data have the value columns {list(data.value_names)}, the model was trained on "

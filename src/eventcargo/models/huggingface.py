@@ -1,8 +1,8 @@
 """HuggingFace: any causal language model of `transformers` as Tf_x, with a linear label head as Tf_y.
 
-What enters is a model on this machine that was trained on ids of a `Vocabulary` (0 to 3 are PAD, BOS, EOS and
-UNK); nothing is downloaded. Such models read ids alone, so times change nothing here. The head is trained on
-the model's last hidden states, the model itself is left as it is.
+The model must be on this machine and trained on the ids of a `Vocabulary` (0 to 3 are PAD, BOS, EOS and UNK);
+nothing is downloaded. Such models read only ids, so times have no effect. The head is trained on the model's
+last hidden states; the model itself stays as it is.
 """
 
 from importlib import import_module
@@ -16,26 +16,26 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from eventcargo.batches import Batch, Batches, report_cuts
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset
-from eventcargo.models.density import Densities, check_labels
+from eventcargo.models.density import Densities, DensityModel, check_labels
 from eventcargo.models.pretrained import read_model, write_model
 from eventcargo.vocabulary import BOS, Vocabulary
 
 KIND = "huggingface"
 
 BACKBONE = "backbone"
-"""The folder, inside of a saved model's, that `transformers` writes and reads."""
+"""The folder inside a saved model that `transformers` writes and reads."""
 
 ANY_LENGTH = 2**31 - 1
-"""Models that do not say how long a sequence may be."""
+"""The maximum length of models that do not state one."""
 
 
-class HuggingFace:
-    """A DensityModel from a causal language model; it is put into evaluation mode.
+class HuggingFace(DensityModel):
+    """A DensityModel from a causal language model, which is put into evaluation mode.
 
-    Its next-event logits are cut to the ids of the vocabulary, so that what the model gives to further ids
-    is shared out among these. Without `label_head`, the head starts at zero: every label at 1/2.
+    Next-event logits are restricted to the ids of the vocabulary, so the probability of further ids is
+    redistributed among these. Without `label_head`, the head starts at zero: every label has probability 1/2.
 
     >>> try:
     ...     from transformers import LlamaConfig, LlamaForCausalLM
@@ -87,18 +87,18 @@ class HuggingFace:
         if head is not None and (head.in_features, head.out_features) != wanted:
             raise ConfigError(
                 f"the label head maps {head.in_features} to {head.out_features}; this model of width "
-                f"{wanted[0]} with {wanted[1]} labels needs {wanted[0]} to {wanted[1]}"
+                f"{wanted[0]} with {counted(wanted[1], 'label')} needs {wanted[0]} to {wanted[1]}"
             )
 
     @torch.no_grad()
     def _compare_logits(self) -> bool:
-        """Whether logits are the output layer alone; some models scale or squash them afterwards."""
+        """Whether logits are the plain output layer; some models scale or squash them afterwards."""
         ids = torch.tensor([[BOS]], device=self.device)
         plain = self.model.get_output_embeddings()(self._hidden(ids))
         return torch.allclose(plain.float(), self.model(input_ids=ids).logits.float(), atol=1e-4)
 
     def _hidden(self, ids: Tensor) -> Tensor:
-        """Last hidden states: (B, L, D). Padding is on the right, where a causal model does not look."""
+        """Last hidden states: (B, L, D). Padding is on the right, which a causal model does not read."""
         hidden: Tensor = self.model.base_model(input_ids=ids, use_cache=False).last_hidden_state
         return hidden
 
@@ -141,16 +141,15 @@ class HuggingFace:
         tokens: int = 4_096,
         seed: int = 0,
     ) -> "HuggingFace":
-        """This model with its label head trained on `data` by Adam, from its present weights.
+        """Train the label head on `data` by Adam, starting from its present weights, and return this model.
 
-        The loss is the cross-entropy at EOS plus its mean over all positions before, with the natural share
-        of each label; the learning rate falls to 0 along a cosine. Hidden states are made anew in every
+        The loss is the cross-entropy at EOS plus its mean over all earlier positions, with labels at their
+        natural frequency; the learning rate falls to 0 along a cosine. Hidden states are recomputed in every
         epoch, which costs time and saves memory.
         """
         if not data.label_names:
-            raise DataError(
-                f"the data have no labels; the head needs examples of its {len(self.label_names):,}"
-            )
+            n_labels = counted(len(self.label_names), "label")
+            raise DataError(f"the data have no labels; the head needs examples of its {n_labels}")
         check_labels(self, data)
         if epochs < 1 or not learning_rate > 0:
             raise ConfigError(f"epochs={epochs}, learning_rate={learning_rate}: both must be above 0")
@@ -163,7 +162,7 @@ class HuggingFace:
             loss = self._label_loss(batches.take(rows))
             if not torch.isfinite(loss):
                 raise ConfigError(
-                    f"the loss is {loss.item()} at learning_rate={learning_rate}; use a lower one"
+                    f"the loss is {loss.item()} at learning_rate={learning_rate}; use a lower rate"
                 )
             optimizer.zero_grad()
             torch.autograd.backward(loss)
@@ -183,14 +182,14 @@ class HuggingFace:
         return loss
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write the model as `transformers` does, and beside it the vocabulary and the label head."""
+        """Write the backbone as `transformers` does, with the vocabulary and the label head beside it."""
         self.model.save_pretrained(Path(folder) / BACKBONE)
         header = {"kind": KIND, "label_names": list(self.label_names)}
         write_model(Path(folder), header, self.vocabulary, self.label_head.state_dict())
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, device: str | torch.device = "cpu") -> "HuggingFace":
-        """The model `save_pretrained` wrote; a truncated or foreign folder is refused."""
+        """Load a model from `save_pretrained`; raises `DataError` for a truncated or foreign folder."""
         header, vocabulary, tensors = read_model(Path(folder), KIND)
         if set(tensors) != {"weight", "bias"}:
             raise DataError(

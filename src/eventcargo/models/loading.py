@@ -1,4 +1,4 @@
-"""Loading: the model of a folder, whatever kind it is."""
+"""Loading a model of any kind from its folder."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ KINDS = ("counts", "huggingface", "transformer")
 
 
 def load_model(folder: str | Path, device: str | torch.device = "cpu") -> DensityModel:
-    """The model that `save_pretrained` wrote to a folder, ready for use."""
+    """Load the model that `save_pretrained` wrote to a folder, ready for use."""
     kind = model_kind(Path(folder))
     if kind == "transformer":
         return Transformer.from_pretrained(folder, device)

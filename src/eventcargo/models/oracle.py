@@ -1,7 +1,7 @@
-"""Oracle: the exact conditionals of a simulated process as a DensityModel.
+"""Oracle: the exact conditional probabilities of a simulated process as a DensityModel.
 
-What enters is an `ExactProcess`, what leaves are its own probabilities, so that both phases can be tested
-with a model that makes no error. It needs no training and works in numpy; its tensors are on the CPU.
+It answers with the probabilities of an `ExactProcess` itself, so that both phases can be tested with a model
+that makes no error. It needs no training and uses numpy; its tensors are on the CPU.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import MARKS, Batch
-from eventcargo.errors import DataError
-from eventcargo.models.density import IMPOSSIBLE, Densities
+from eventcargo.errors import DataError, counted
+from eventcargo.models.density import IMPOSSIBLE, Densities, DensityModel
 from eventcargo.simulate.exact import ExactProcess
 from eventcargo.simulate.simulated import event_names, label_names
 from eventcargo.vocabulary import BOS, EOS, SPECIAL, UNK, Vocabulary
@@ -23,15 +23,14 @@ LOGIT_LIMIT = 30.0
 and sigmoid(-30) is 1e-13, so that certainty stays finite."""
 
 
-class Oracle:
-    """A DensityModel that gives the probabilities of `process` itself.
+class Oracle(DensityModel):
+    """A DensityModel that returns the probabilities of `process` itself.
 
-    At a position i before EOS, labels are given that it is not known how the sequence goes on; at EOS, given
-    the whole sequence. P(label | whole sequence) is answered for sequences shorter than the process makes,
-    too: a label is its rule plus noise, whatever the length. At EOS an event may also be hidden (UNK): it
-    then stands in no rule, which is what tests that hide events ask for. What the process has no answer for
-    is refused: other event types, and more events than its longest sequence.
-    Once EOS has come, the next id is EOS with certainty.
+    Before EOS, label probabilities average over all continuations of the sequence; at EOS, they are given the
+    whole sequence. P(label | whole sequence) also holds for sequences shorter than the process makes: a label
+    is its rule plus noise, whatever the length. At EOS, events may be hidden (UNK): they then match no rule,
+    as tests that hide events require. Other event types, and more events than the longest sequence of the
+    process, raise `DataError`. After EOS, the next id is EOS with certainty.
 
     >>> from eventcargo.models import label_probabilities
     >>> from eventcargo.simulate.exact import ExactConfig
@@ -63,14 +62,14 @@ class Oracle:
         return Densities(_tensor(events), _tensor(labels))
 
     def _event_logits(self, batch: Batch, where: NDArray[np.bool_]) -> NDArray[np.float64]:
-        found = [np.zeros((0, len(self.vocabulary)))]
+        probabilities = [np.zeros((0, len(self.vocabulary)))]
         for positions, events in self._asked(batch, where):
-            found.append(self._over_ids(self.process.next_event_probabilities(events))[positions])
+            probabilities.append(self._over_ids(self.process.next_event_probabilities(events))[positions])
         with np.errstate(divide="ignore"):
-            return np.maximum(np.log(np.concatenate(found)), IMPOSSIBLE)
+            return np.maximum(np.log(np.concatenate(probabilities)), IMPOSSIBLE)
 
     def _over_ids(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Chances of the process, whose last column is the end, in the order of ids; then a row for EOS."""
+        """Probabilities of the process (last column: the end) in the order of ids, plus a row for EOS."""
         over_ids = np.zeros((len(probabilities) + 1, len(self.vocabulary)))
         over_ids[:-1, len(SPECIAL) :] = probabilities[:, :-1]
         over_ids[:-1, EOS] = probabilities[:, -1]
@@ -78,28 +77,28 @@ class Oracle:
         return over_ids
 
     def _label_logits(self, batch: Batch, where: NDArray[np.bool_]) -> NDArray[np.float64]:
-        found = [np.zeros((0, len(self.label_names)))]
+        blocks = [np.zeros((0, len(self.label_names)))]
         for positions, events in self._asked(batch, where, may_hide=True):
             at_end = self.process.labels_complete(events)[None]
             if len(positions) == 1 and positions[0] == len(events) + 1:
-                found.append(at_end)
+                blocks.append(at_end)
                 continue
-            found.append(np.concatenate([self.process.label_posteriors(events), at_end])[positions])
-        probabilities = np.concatenate(found)
+            blocks.append(np.concatenate([self.process.label_posteriors(events), at_end])[positions])
+        probabilities = np.concatenate(blocks)
         with np.errstate(divide="ignore"):
             return np.clip(np.log(probabilities) - np.log1p(-probabilities), -LOGIT_LIMIT, LOGIT_LIMIT)
 
     def _asked(
         self, batch: Batch, where: NDArray[np.bool_], may_hide: bool = False
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """For each row, the positions asked for and the events up to the last of them, as numbers."""
+        """For each row, the requested positions and the numbers of the events up to the last of them."""
         for row in np.flatnonzero(where.any(axis=1)):
             positions = np.flatnonzero(where[row])
             end = may_hide and len(positions) == 1 and batch.ids[row, positions[0]] == EOS
             yield positions, self._events(int(row), batch.ids[row, : positions[-1] + 1], end)
 
     def _events(self, row: int, ids: NDArray[np.int64], may_hide: bool) -> NDArray[np.int64]:
-        """Numbers of the events after BOS; EOS may be the last id and is left out, UNK is one more."""
+        """Numbers of the events after BOS, without a final EOS; UNK, if allowed, is one number more."""
         inside = ids[1:-1] if len(ids) > 1 and ids[-1] == EOS else ids[1:]
         if may_hide:
             inside = np.where(inside == UNK, len(self.vocabulary), inside)
@@ -107,12 +106,12 @@ class Oracle:
         if ids[0] != BOS or len(wrong):
             at = 0 if ids[0] != BOS else int(wrong[0])
             raise DataError(
-                f"row {row} of the batch has {self._name(int(ids[at]))} at position {at}; the oracle has "
-                f"probabilities for BOS, then its {len(self.process.first)} event types, then EOS"
+                f"row {row} of the batch has {self._name(int(ids[at]))} at position {at}; the oracle reads "
+                f"BOS, then its {counted(len(self.process.first), 'event type')}, then EOS"
             )
         if len(inside) > self.process.config.length_max:
             raise DataError(
-                f"row {row} of the batch has {len(inside)} events; "
+                f"row {row} of the batch has {counted(len(inside), 'event')}; "
                 f"this process makes at most {self.process.config.length_max}"
             )
         return inside - len(SPECIAL)

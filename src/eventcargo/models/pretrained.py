@@ -1,28 +1,30 @@
-"""Models and training states on disk: safetensors for numbers, JSON for the rest, nothing pickled.
+"""Models and training states on disk: safetensors for tensors, JSON for the rest, nothing pickled.
 
 A model is a folder with config.json, vocabulary.json and model.safetensors. The weights carry a fingerprint
-of the other two files, so that files of different models are never mixed. A training state is one file, which
-appears whole or not at all.
+of the other two files, so that files of different models are never mixed. A training state is one file,
+written whole or not at all.
 """
 
 import hashlib
 import json
+import zlib
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from eventcargo.errors import DataError
-from eventcargo.files import atomic_file
+from eventcargo.files import atomic_file, read_document, write_document
 from eventcargo.vocabulary import Vocabulary
 
 FORMAT = "eventcargo-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> None:
@@ -33,15 +35,15 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Header and tensors of such a file; a missing, truncated or foreign one is refused."""
+    """Header and tensors of such a file; raises `DataError` if it is missing, truncated or foreign."""
     try:
         with safe_open(path, framework="pt") as source:
             header = (source.metadata() or {}).get("eventcargo")
             tensors = {name: source.get_tensor(name) for name in source.keys()}  # noqa: SIM118 (no mapping)
     except FileNotFoundError:
-        raise DataError(f"{path} does not exist; the folder is no model or not complete") from None
+        raise DataError(f"{path} does not exist; the folder holds no model or is incomplete") from None
     except (SafetensorError, OSError) as error:
-        raise DataError(f"{path} is truncated or no safetensors file: {error}") from None
+        raise DataError(f"{path} is truncated or not a safetensors file: {error}") from None
     if header is None:
         raise DataError(f"{path} was not written by eventcargo; its header is missing")
     return json.loads(header), tensors
@@ -50,54 +52,41 @@ def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 def write_model(
     folder: Path, config: Mapping[str, Any], vocabulary: Vocabulary, tensors: Mapping[str, Tensor]
 ) -> None:
-    """Write a model's three files; the weights come last and make the folder complete."""
-    content = {"format": FORMAT, "version": FORMAT_VERSION, "eventcargo": version("eventcargo"), **config}
-    with atomic_file(folder / "config.json") as target:
-        target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+    """Write a model's three files; the weights come last and complete the folder."""
+    content = {"eventcargo": version("eventcargo"), **config}
+    write_document(folder / "config.json", FORMAT, FORMAT_VERSION, content)
     vocabulary.to_json(folder / "vocabulary.json")
     write_tensors(folder / "model.safetensors", tensors, {"fingerprint": _fingerprint(folder)})
 
 
 def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], Vocabulary, dict[str, Tensor]]:
-    """Config without the format's own entries, vocabulary and tensors of a model of a kind."""
+    """Config (without the format's own entries), vocabulary and tensors of a model of this kind."""
     config = _read_config(folder / "config.json", kind)
     vocabulary = Vocabulary.from_json(folder / "vocabulary.json")
     header, tensors = read_tensors(folder / "model.safetensors")
     if header.get("fingerprint") != _fingerprint(folder):
         raise DataError(
             f"{folder}/model.safetensors belongs to another config.json or vocabulary.json; "
-            "copy the whole folder of the model again"
+            "copy the model's whole folder again"
         )
     return config, vocabulary, tensors
 
 
 def model_kind(folder: Path) -> str:
-    """What kind of model a folder holds."""
+    """The kind of model that a folder holds."""
     return str(_read_content(folder / "config.json").get("kind"))
 
 
 def _read_config(path: Path, kind: str) -> dict[str, Any]:
     content = _read_content(path)
     if content.get("kind") != kind:
-        raise DataError(f"{path} is of a model of kind {content.get('kind')!r}, not {kind!r}")
-    own = ("format", "version", "eventcargo", "kind")
+        raise DataError(f"{path} describes a model of kind {content.get('kind')!r}, not {kind!r}")
+    own = ("eventcargo", "kind")
     return {name: value for name, value in content.items() if name not in own}
 
 
 def _read_content(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist; give the folder of a trained model") from None
-    except ValueError as error:
-        raise DataError(f"{path} is truncated or no JSON: {error}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{path} is not the config of an eventcargo model")
-    if content.get("version") != FORMAT_VERSION:
-        raise DataError(
-            f"{path} has format version {content.get('version')!r}, this release reads {FORMAT_VERSION}"
-        )
-    return content
+    return read_document(path, FORMAT, FORMAT_VERSION, "give the folder of a model trained by this release")
 
 
 def _fingerprint(folder: Path) -> str:
@@ -108,13 +97,13 @@ def _fingerprint(folder: Path) -> str:
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """What an optimiser remembers, by number of parameter and name."""
+    """The state of an optimiser, by parameter number and name."""
     state = optimizer.state_dict()["state"]
     return {f"{number}.{name}": value for number, held in state.items() for name, value in held.items()}
 
 
 def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Let an optimiser of the same parameters remember what `optimizer_tensors` gave."""
+    """Restore the state from `optimizer_tensors` in an optimiser of the same parameters."""
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         number, name = key.split(".", 1)
@@ -123,5 +112,14 @@ def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tenso
 
 
 def taken(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names begin with a prefix, named without it."""
+    """The tensors whose names start with a prefix, named without it."""
     return {k.removeprefix(prefix): value for k, value in tensors.items() if k.startswith(prefix)}
+
+
+def tensors_fingerprint(tensors: Mapping[str, Tensor]) -> str:
+    """A short text that differs where names or numbers of tensors differ."""
+    code = 0
+    for name in sorted(tensors):
+        numbers = np.ascontiguousarray(tensors[name].detach().cpu().numpy())
+        code = zlib.crc32(numbers.tobytes(), zlib.crc32(name.encode(), code))
+    return f"{len(tensors)} tensors, {code:08x}"

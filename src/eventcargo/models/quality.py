@@ -1,82 +1,21 @@
-"""Quality: how good a trained model is on held-out sequences, label by label, and which labels to believe.
+"""Measuring a model on held-out sequences: F1, AUROC, log-loss and calibration of every label."""
 
-A label whose model is not clearly better than the label's base rate is not trustworthy: what its model says
-of causes means nothing.
-"""
-
-import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from eventcargo.errors import DataError
-from eventcargo.files import atomic_file
+from eventcargo.errors import counted
 from eventcargo.models.calibration import Floats, Truth, lead, log_losses
-
-FORMAT = "eventcargo-quality"
+from eventcargo.quality import LabelQuality
 
 CLEARLY = 1.645
-"""Standard errors by which a label's model must beat its base rate: chance does so once in twenty."""
+"""Standard errors by which a label's model must beat its base rate; by chance it does once in twenty."""
 
 BINS = 10
-"""Bins of probability in which it is compared with what happened."""
-
-
-@dataclass(frozen=True)
-class LabelQuality:
-    """One label's figures, given whole held-out sequences; those that nothing tells are None."""
-
-    label: str
-    support: int  # sequences with the label among those trained on
-    held_out: int  # and among those held out
-    f1: float | None
-    auroc: float | None
-    average_precision: float | None
-    log_loss: float
-    base_log_loss: float
-    raw_log_loss: float  # before calibration
-    calibration_error: float
-    raw_calibration_error: float
-    trusted: bool
-    reason: str  # why not
-
-
-@dataclass(frozen=True)
-class Quality:
-    """All labels' figures, their means, and the model of the next event beside simpler ones."""
-
-    labels: tuple[LabelQuality, ...]
-    overall: Mapping[str, float | None]
-    events: Mapping[str, float]
-
-    @property
-    def untrusted(self) -> tuple[str, ...]:
-        """Names of the labels that are not trustworthy."""
-        return tuple(row.label for row in self.labels if not row.trusted)
-
-    def write(self, path: Path) -> None:
-        """Write JSON that `read` reads."""
-        content = {"format": FORMAT, **asdict(self)}
-        with atomic_file(path) as target:
-            target.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
-
-    @classmethod
-    def read(cls, path: Path) -> "Quality":
-        """The figures `write` wrote; a foreign file is refused."""
-        try:
-            content = json.loads(path.read_text("utf-8"))
-            if content["format"] != FORMAT:
-                raise ValueError(f"its format is {content['format']!r}")
-            rows = tuple(LabelQuality(**row) for row in content["labels"])
-            return cls(rows, content["overall"], content["events"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path} holds no quality of a model: {error}; train the model again") from None
+"""Probability bins of the calibration error."""
 
 
 def label_quality(
@@ -87,7 +26,7 @@ def label_quality(
     raw: Floats,
     logits: Floats,
 ) -> tuple[LabelQuality, ...]:
-    """The figures of every label; `raw` are the logits before calibration, `rates` the base rates.
+    """Figures of every label; `raw` are the logits before calibration, `rates` the base rates.
 
     >>> truth = np.array([[True], [False]] * 50)
     >>> logits = np.where(truth, 3.0, -3.0)
@@ -102,7 +41,7 @@ def label_quality(
     rows = []
     for at, name in enumerate(names):
         n_held, y = int(truth[:, at].sum()), truth[:, at]
-        reason = _doubt(int(support[at]), n_held, float(leads[at]))
+        reason = _untrusted_because(int(support[at]), n_held, float(leads[at]))
         rows.append(
             LabelQuality(
                 label=name,
@@ -123,21 +62,21 @@ def label_quality(
     return tuple(rows)
 
 
-def _doubt(support: int, n_held: int, ahead: float) -> str:
-    """Why a label's model is not trustworthy; empty where it is."""
+def _untrusted_because(support: int, n_held: int, ahead: float) -> str:
+    """Why a label is untrusted; empty if it is trusted."""
     if support == 0:
         return "no positive example"
     if n_held == 0:
         return "no held-out example to judge it by"
     if not ahead > CLEARLY:
-        return f"not clearly better than the base rate on {n_held:,} held-out examples"
+        return f"not clearly better than the base rate on {counted(n_held, 'held-out example')}"
     return ""
 
 
 def overall_quality(
     rows: tuple[LabelQuality, ...], truth: Truth, raw: Floats, logits: Floats
 ) -> dict[str, Any]:
-    """Means over labels; F1 also weighted by support, calibration error over all labels' answers."""
+    """Means over labels; F1 also weighted by positives, calibration error over all labels together."""
     judged = [row for row in rows if row.f1 is not None]
     weights = [row.held_out for row in judged]
     return {
@@ -154,7 +93,7 @@ def overall_quality(
 
 
 def calibration_error(truth: Truth, probabilities: Floats) -> float:
-    """Expected calibration error: the mean gap between probability and frequency, in bins of probability.
+    """Expected calibration error: the mean gap between probability and frequency over probability bins.
 
     >>> calibration_error(np.array([True, False, False, False]), np.full(4, 0.45))
     0.2
@@ -171,7 +110,7 @@ def _f1(truth: Truth, predicted: NDArray[np.bool_]) -> float:
 
 
 def _mean(values: list[Any], weights: list[int] | None = None) -> float | None:
-    """The mean of what is known; None where nothing is."""
+    """The mean of the known values; None if there are none."""
     known = [
         (value, 1 if weights is None else weights[at]) for at, value in enumerate(values) if value is not None
     ]

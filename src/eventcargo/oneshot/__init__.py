@@ -1,1 +1,1 @@
-"""Phase 1: from one sequence and a density model to the events that moved each of its labels."""
+"""Phase 1: the events that moved each label of a single sequence, according to a density model."""

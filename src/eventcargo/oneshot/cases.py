@@ -1,56 +1,49 @@
-"""Cases: which sequences are tested for which labels.
+"""Cases: the pairs of a sequence and a label that phase 1 tests.
 
-A label is tested in the sequences that carry it, and in some that do not: an event that holds a label down
-shows only there. Most sequences without a label tell nothing of it, so for each label those are taken in
-which, at most one event type being hidden, it is most expected; as many as a multiple of its
-support, so that the cost stays in proportion. Labels that cost a forward pass for each event type are tested
-in a limited number of sequences of either kind, because a frequency needs no more.
+A label is tested in the sequences that carry it and in some that do not, because an event that prevents the
+label shows only there. Most sequences without a label say nothing about it, so the test takes those in which
+the label comes closest to being predicted when at most one event type is hidden. Their number is a multiple
+of the label's support, which keeps the cost in proportion. A label that costs one forward pass per event type
+is tested in at most `max_cases` sequences of either kind: estimating a frequency needs no more.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError
+from eventcargo.config import Settings, setting
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel, walk
-from eventcargo.oneshot.total import linear_labels, reach
+from eventcargo.oneshot.total import reach
+from eventcargo.progress import OnProgress
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Progress = Callable[[int, int], None]
-"""Called with (sequences done, sequences in all)."""
 
 
 @dataclass(frozen=True)
-class CasesConfig:
-    """How many sequences are tested."""
+class CasesConfig(Settings):
+    """How many sequences are tested per label."""
 
-    absent: float = 1.0
-    """sequences without a label tested for it, as a multiple of those that carry it"""
-    min_absent: int = 50
-    """and so many at least"""
-    max_cases: int = 500
-    """sequences of either kind for a label whose event types each cost a forward pass; 0: no limit"""
-
-    def __post_init__(self) -> None:
-        for name in ("absent", "min_absent", "max_cases"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise ConfigError(f"{name}={getattr(self, name)}: use 0 or more")
+    absent: float = setting(1.0, ge=0)
+    """sequences without the label to test, as a multiple of its positives"""
+    min_absent: int = setting(50, ge=0)
+    """smallest number of sequences without the label to test, unless absent is 0"""
+    max_cases: int = setting(500, ge=0)
+    """most sequences of either kind for a label that costs a forward pass per event type; 0: no limit"""
 
 
 @dataclass(frozen=True)
 class Cases:
-    """Pairs of a sequence and a label to be tested, by whether the sequence carries the label."""
+    """Pairs of a sequence and a label to test, split by whether the sequence carries the label."""
 
     present: sp.csr_array  # (sequences, labels), 1 where tested
     absent: sp.csr_array
 
     def rows(self, which: Ints) -> "Cases":
-        """The cases of some sequences."""
+        """The cases of the selected sequences."""
         return Cases(self.present[which], self.absent[which])
 
 
@@ -59,15 +52,16 @@ def select_cases(
     data: EventDataset,
     config: CasesConfig,
     seeds: Ints,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     *,
     allowed: Flags | None = None,
 ) -> Cases:
-    """What is to be tested; `seeds`, one for each sequence, decide where only some of them are.
+    """The cases to test.
 
-    `allowed`, (labels, V), says which event types may be hidden for which label.
+    Of a label with more positives than `max_cases`, those with the smallest `seeds` (one per sequence) are
+    tested. `allowed`, (labels, V), marks the event types that may be hidden for each label.
     """
-    costly = ~linear_labels(model) & (config.max_cases > 0)
+    costly = ~model.linear_labels & (config.max_cases > 0)
     carried = data.label_matrix()
     wanted = np.ceil(config.absent * data.support)
     wanted = np.maximum(wanted, config.min_absent * (config.absent > 0)).astype(np.int64)
@@ -77,13 +71,13 @@ def select_cases(
 
 
 def _limited(carried: sp.csr_array, max_cases: Ints, seeds: Ints) -> sp.csr_array:
-    """For each label at most so many of the sequences that carry it, those of the smallest seeds."""
+    """At most `max_cases` positives of each label, those with the smallest seeds."""
     rows, labels = carried.nonzero()
     order = np.lexsort((rows, seeds[rows], labels))
     starts = np.searchsorted(labels[order], np.arange(carried.shape[1]))
     rank = np.arange(len(order)) - starts[labels[order]]
-    kept = order[rank < max_cases[labels[order]]]
-    return _marked(rows[kept], labels[kept], carried.shape)
+    chosen = order[rank < max_cases[labels[order]]]
+    return _marked(rows[chosen], labels[chosen], carried.shape)
 
 
 def _nearest(
@@ -91,10 +85,10 @@ def _nearest(
     data: EventDataset,
     wanted: Ints,
     carried: sp.csr_array,
-    progress: Progress | None,
+    progress: OnProgress | None,
     allowed: Flags | None,
 ) -> sp.csr_array:
-    """For each label so many sequences without it, those in which it is most within reach."""
+    """For each label the `wanted` sequences without it in which it comes closest to being predicted."""
     best = [_Nearest(int(count)) for count in wanted]
     for rows, batch in walk(model, data) if wanted.any() else ():
         reached = reach(model, batch, allowed)
@@ -102,10 +96,10 @@ def _nearest(
         for label, nearest in enumerate(best):
             nearest.add(rows, reached[:, label])
         if progress is not None:
-            progress(int(rows[-1]) + 1, len(data))
-    parts = [nearest.rows() for nearest in best]
-    labels = np.repeat(np.arange(len(best)), [len(part) for part in parts])
-    return _marked(np.concatenate([np.zeros(0, np.int64), *parts]), labels, carried.shape)
+            progress("selecting", int(rows[-1]) + 1, len(data), "sequences")
+    by_label = [nearest.rows() for nearest in best]
+    labels = np.repeat(np.arange(len(best)), [len(rows) for rows in by_label])
+    return _marked(np.concatenate([np.zeros(0, np.int64), *by_label]), labels, carried.shape)
 
 
 def _marked(rows: Ints, labels: Ints, shape: tuple[int, int]) -> sp.csr_array:
@@ -113,7 +107,7 @@ def _marked(rows: Ints, labels: Ints, shape: tuple[int, int]) -> sp.csr_array:
 
 
 class _Nearest:
-    """The sequences of the highest values so far; of equal ones, those that came first."""
+    """The sequences with the highest values so far; ties go to the first ones."""
 
     def __init__(self, max_cases: int) -> None:
         self._most, self._least = max_cases, -np.inf if max_cases else np.inf

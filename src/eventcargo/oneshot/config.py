@@ -1,9 +1,10 @@
-"""The settings of phase 1: which tests look at which sequences, and what strength makes an edge."""
+"""Settings of phase 1: which tests run on which sequences, and which strength makes an edge."""
 
 import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from eventcargo.config import setting
 from eventcargo.errors import ConfigError
 from eventcargo.oneshot.cases import CasesConfig
 from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
@@ -19,60 +20,48 @@ class ExtractConfig(CasesConfig, PrefixConfig):
     """Settings of phase 1."""
 
     test: Literal["total", "prefix", "both"] = "total"
-    """total: each event type given the whole rest of its sequence; prefix: each event given those before it,
-    as the paper does; both"""
-    threshold: float = 0.2
-    """total, and prefix with a static cut: strength in nats above which an event type is an edge"""
+    """total: each event type given the rest of its sequence; prefix: each event given the events before it,
+    as in the paper; both"""
+    threshold: float = setting(0.2, ge=0)
+    """total, and prefix with threshold_kind static: strength in nats above which an event is an edge"""
     threshold_kind: Literal["relative", "pooled", "static"] = "relative"
-    """prefix: an edge is stronger than the mean of its sequence by z_threshold standard deviations
-    (relative), than the mean of many sequences (pooled), or than threshold (static)"""
-    z_threshold: float = 2.75
-    """prefix: standard deviations of the relative cut"""
+    """prefix: an edge exceeds the mean strength of its sequence by z_threshold standard deviations
+    (relative), the mean strength of many sequences (pooled), or threshold (static)"""
+    z_threshold: float = setting(2.75, ge=0)
+    """prefix: standard deviations above the mean, for the relative threshold"""
     preset: Literal["default", "paper"] = "default"
-    """paper: the prefix test with the paper's settings, whatever else is set for it"""
-    shard: int = 2048
-    """sequences of a shard; the result does not depend on it"""
-    workers: int = 0
-    """processes; 0: one for each core where it pays. The result does not depend on it"""
+    """paper: the prefix test with the paper's settings, which override all others of that test"""
+    shard: int = setting(2048, ge=1)
+    """sequences per shard; does not change the result"""
+    workers: int = setting(0, ge=0)
+    """worker processes; 0: one per core where that pays; does not change the result"""
     max_memory: str = ""
-    """max_cases memory all processes may take together, such as 4G; empty: no limit"""
-    seed: int = 0
-    """number that all random draws follow from"""
+    """most memory that all workers may use together, such as 4G; empty: no limit"""
+    seed: int = setting(0, ge=0)
+    """seed of all random draws"""
 
     def __post_init__(self) -> None:
-        CasesConfig.__post_init__(self)
-        PrefixConfig.__post_init__(self)
-        if self.test not in ("total", "prefix", "both"):
-            raise ConfigError(f"test={self.test!r}: use total, prefix or both")
-        if self.threshold_kind not in ("relative", "pooled", "static"):
-            raise ConfigError(f"threshold_kind={self.threshold_kind!r}: use relative, pooled or static")
-        if self.preset not in ("default", "paper"):
-            raise ConfigError(f"preset={self.preset!r}: use default or paper")
-        if self.shard < 1:
-            raise ConfigError(f"shard={self.shard}: use 1 or more")
-        for name in ("workers", "seed"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name}={getattr(self, name)}: use 0 or more")
+        super().__post_init__()
         memory(self.max_memory)
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """Names of the tests to be made."""
+        """Names of the tests to run."""
         if self.preset == "paper":
             return ("prefix",)
         return ("prefix", "total") if self.test == "both" else (self.test,)
 
     @property
     def pools(self) -> bool:
-        """Whether a cut has to be fitted to the scores of many sequences first."""
+        """Whether the threshold must first be fitted to the scores of many sequences."""
         return "prefix" in self.tests and self.threshold_kind == "pooled" and self.preset != "paper"
 
     def configured_tests(
         self, pooled: float | None = None, allowed: Flags | None = None
     ) -> list[ConfiguredTest]:
-        """The tests with their cuts; the prefix test looks at sequences that carry the label only.
+        """The tests with their thresholds; the prefix test covers only sequences with the label.
 
-        `allowed`, (labels, V), says which pairs of a label and an event type may be edges.
+        `allowed`, (labels, V), marks the pairs of a label and an event type that may be edges.
         """
         made = {"total": ConfiguredTest(TotalTest(allowed), StaticThreshold(self.threshold), allowed=allowed)}
         threshold = self._threshold(pooled)
@@ -99,14 +88,14 @@ class ExtractConfig(CasesConfig, PrefixConfig):
 
 
 def memory(text: str) -> float:
-    """Bytes of a size in words; no text is no limit.
+    """Bytes of a size such as `1.5G`; an empty text means no limit.
 
     >>> memory("1.5G"), memory("")
     (1610612736.0, inf)
     """
     if not text:
         return float("inf")
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)B?", text.strip().upper())
-    if not found or float(found[1]) == 0:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)B?", text.strip().upper())
+    if not match or float(match[1]) == 0:
         raise ConfigError(f"max_memory={text!r}: use a number with M or G, such as 800M or 4G")
-    return float(found[1]) * UNITS[found[2]]
+    return float(match[1]) * UNITS[match[2]]

@@ -1,14 +1,14 @@
 """Contexts: the first events of a sequence, redrawn from Tf_x; each redrawn context is a particle.
 
-A model, a batch and one seed for each sequence go in; ids come out. The event at position i is drawn from
-P(. | ids before i); the times stay as observed. The paper draws position by position given the observed
-prefix, so that one pass gives all proposals; in the order `ancestral` each draw is given what was drawn
-before it, which costs a pass for each position, over all particles.
+Input is a model, a batch and one seed per sequence; output is ids. The event at position i is drawn from
+P(. | ids before i); times stay as observed. The paper conditions every draw on the observed prefix, so one
+pass gives all proposals. With `order="ancestral"` each draw is conditioned on the earlier draws, which costs
+one pass per position over all particles.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,54 +16,39 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import Batch
+from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError
-from eventcargo.models.density import DensityModel
+from eventcargo.models.density import DensityModel, column_blocks
 from eventcargo.vocabulary import UNK
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-PROPOSED_AT_ONCE = 64
-"""Positions whose next events are computed at once: so many rows of logits over the whole vocabulary. Twice
-as many take a third longer, because less of them stays in the cache."""
-
-STATES_AT_ONCE = 4_096
-"""Positions whose states are computed at once, where a model gives these apart from its logits."""
-
 GROUP = 8
-"""Event types of which only the most probable is looked at first, where there are many."""
+"""Event types per group in a large vocabulary; the search for the top k first compares group maxima."""
 
 ROUNDING = 1e-6
-"""A mass that is reached but for rounding is reached."""
+"""Tolerance within which a probability mass counts as reached."""
 
 
 @dataclass(frozen=True)
-class ContextConfig:
-    """What is redrawn, and from what."""
+class ContextConfig(Settings):
+    """What is redrawn, and from which distribution."""
 
-    context: int = 15
-    """events at the start that are redrawn; those after them are scored"""
-    top_k: int = 35
-    """draw from so many most probable event types; 0: from all"""
-    top_p: float = 0.8
-    """draw from the most probable event types that hold this share of the probability; 1: from all"""
+    context: int = setting(15, ge=0)
+    """events at the start to redraw; later events are scored"""
+    top_k: int = setting(35, ge=0)
+    """draw from the k most probable event types; 0: from all"""
+    top_p: float = setting(0.8, gt=0, le=1)
+    """draw from the most probable event types that together hold this probability; 1: from all"""
     nucleus: Literal["reaching", "within"] = "reaching"
-    """reaching: the event type that crosses top_p is kept; within: it is dropped, as the paper does"""
-    temperature: float = 1.0
-    """above 1 draws more evenly, below 1 less"""
+    """reaching: keep the event type that crosses top_p; within: drop it, as the paper does"""
+    temperature: float = setting(1.0, gt=0)
+    """above 1 flattens the distribution, below 1 sharpens it"""
     draws: Literal["stratified", "independent"] = "stratified"
-    """stratified: the particles share out each position's probability evenly; independent: as the paper"""
+    """stratified: particles cover each position's distribution evenly; independent: as in the paper"""
     order: Literal["observed", "ancestral"] = "observed"
-    """observed: each draw is given the observed prefix; ancestral: given what was drawn before it"""
-
-    def __post_init__(self) -> None:
-        for name in ("context", "top_k"):
-            _check(self, name, getattr(self, name) >= 0, "use 0 or more")
-        _check(self, "top_p", 0 < self.top_p <= 1, "use a share above 0 and up to 1")
-        _check(self, "temperature", 0 < self.temperature < np.inf, "use a number above 0")
-        _check(self, "nucleus", self.nucleus in ("reaching", "within"), "use reaching or within")
-        _check(self, "draws", self.draws in ("stratified", "independent"), "use stratified or independent")
-        _check(self, "order", self.order in ("observed", "ancestral"), "use observed or ancestral")
+    """observed: condition each draw on the observed prefix; ancestral: on the earlier draws"""
 
 
 def _check(config: ContextConfig, name: str, good: bool, allowed: str) -> None:
@@ -73,10 +58,10 @@ def _check(config: ContextConfig, name: str, good: bool, allowed: str) -> None:
 
 @dataclass(frozen=True)
 class Proposals:
-    """For each position the ids that may be drawn, in the order of ids, and their cumulative probabilities.
+    """The ids that may be drawn at each position, sorted by id, and their cumulative probabilities.
 
-    In the order of ids, not of probabilities: two probabilities that differ by rounding alone then cannot
-    change places, and with them the draws, from one machine to another.
+    Sorting by id, not by probability, makes draws the same on every machine: probabilities that differ only
+    by rounding cannot swap places.
     """
 
     ids: Ids  # (positions, k)
@@ -84,7 +69,7 @@ class Proposals:
 
     @classmethod
     def join(cls, parts: "Sequence[Proposals]") -> "Proposals":
-        """The proposals of one part after the other."""
+        """The proposals of several blocks of positions as one."""
         return cls(
             np.concatenate([part.ids for part in parts]), np.concatenate([part.cumulative for part in parts])
         )
@@ -93,17 +78,17 @@ class Proposals:
         return Proposals(self.ids[positions], self.cumulative[positions])
 
     def draw(self, uniforms: Floats) -> Ids:
-        """An id for each number in [0, 1): (positions, n), by inversion."""
+        """One id per number in [0, 1), by inverting the cumulative probabilities: (positions, n)."""
         passed = (self.cumulative[:, None, :] <= uniforms[:, :, None]).sum(axis=2)  # (positions, n)
         return np.take_along_axis(self.ids, passed, axis=1)
 
 
 def propose(logits: Tensor, config: ContextConfig) -> Proposals:
-    """What may be drawn from next-event logits (positions, vocabulary).
+    """The distribution to draw from, given next-event logits (positions, vocabulary).
 
-    Temperature first, then PAD, BOS and EOS are ruled out and the rest is normalised, then the `top_k` most
-    probable remain, and of these the nucleus: as many as it takes to hold `top_p` of the probability (of all
-    events, not of the top k), or those that together hold no more with `within`; always at least one.
+    Logits are divided by the temperature, PAD, BOS and EOS are excluded, and the rest is normalised. Of the
+    `top_k` most probable ids the nucleus remains: the fewest that hold `top_p` of the probability (of all
+    events, not of the top k), or with `within` the most that hold no more; always at least one.
 
     >>> logits = torch.tensor([[0.0, 0.0, 0.0, 0.0, 0.5, 0.3, 0.2]]).log()
     >>> propose(logits, ContextConfig(top_k=2, top_p=1.0)).cumulative.round(3).tolist()
@@ -117,7 +102,7 @@ def propose(logits: Tensor, config: ContextConfig) -> Proposals:
     ids, probabilities = columns.cpu().numpy() + UNK, (top.double() - total).exp().cpu().numpy()
     ids, probabilities = _ordered(
         ids, probabilities, np.lexsort((ids, -probabilities), axis=1)
-    )  # of equal ones the first id
+    )  # ties: the smaller id first
     probabilities = np.where(_nucleus(probabilities, config), probabilities, 0.0)
     ids, probabilities = _ordered(ids, probabilities, ids.argsort(axis=1))
     cumulative = probabilities.cumsum(axis=1)
@@ -125,10 +110,10 @@ def propose(logits: Tensor, config: ContextConfig) -> Proposals:
 
 
 def _largest(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k largest of each row and their columns: (positions, k).
+    """The k largest values of each row and their columns: (positions, k).
 
-    Of long rows, every so many columns apart make a group. The k largest lie in the groups of the k largest
-    maxima, so that only these are sorted through, which is several times faster.
+    In long rows, columns `stride` apart form a group. The k largest values lie in the k groups with the
+    largest maxima, so only these groups are searched, which is several times faster.
     """
     stride = values.shape[1] // GROUP
     if stride <= 2 * k:
@@ -144,15 +129,15 @@ def _largest(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _log_total(events: Tensor, top: Tensor, top_p: float) -> Tensor:
-    """Logarithm of the sum of exponentials: (positions, 1); or of a part of it that says the same.
+    """Log-sum-exp of each row, or of enough columns to give the same draws: (positions, 1).
 
-    A part is enough if even of it the top hold less than `top_p`: then the nucleus is all of them, and how
-    probabilities compare does not depend on the sum. With many event types a small part mostly is.
+    A partial sum suffices once the top k hold less than `top_p` even of it: then the nucleus is all of them,
+    and their relative probabilities do not depend on the sum. With many event types few columns suffice.
     """
     highest = top.amax(dim=1, keepdim=True)
     enough = (top - highest).exp_().sum(dim=1, keepdim=True) / max(top_p - 2 * ROUNDING, ROUNDING)
     total = torch.zeros_like(highest)
-    for start, stop in column_parts(events):
+    for start, stop in column_blocks(events):
         total += (events[:, start:stop] - highest).exp_().sum(dim=1, keepdim=True)
         if bool((total >= enough).all()):
             break
@@ -160,16 +145,18 @@ def _log_total(events: Tensor, top: Tensor, top_p: float) -> Tensor:
 
 
 def _nucleus(probabilities: Floats, config: ContextConfig) -> NDArray[np.bool_]:
-    """Which of the probabilities, the largest first, are kept: (positions, k)."""
+    """Which probabilities, sorted in descending order, belong to the nucleus: (positions, k)."""
     if config.top_p == 1:  # rounding must not drop the last ones
         return np.ones(probabilities.shape, bool)
-    held = probabilities.cumsum(axis=1)
+    # Nucleus sampling (Holtzman et al. 2020) of p_1 >= p_2 >= ...: "reaching" keeps the shortest head with
+    # mass top_p, so p_i stays if p_1 + ... + p_(i-1) < top_p; "within" asks for p_1 + ... + p_i <= top_p.
+    cumulative = probabilities.cumsum(axis=1)
     if config.nucleus == "reaching":
-        kept = held - probabilities < config.top_p - ROUNDING
+        inside = cumulative - probabilities < config.top_p - ROUNDING
     else:
-        kept = held <= config.top_p + ROUNDING
-    kept[:, 0] = True
-    return kept
+        inside = cumulative <= config.top_p + ROUNDING
+    inside[:, 0] = True
+    return inside
 
 
 def _ordered(ids: Ids, probabilities: Floats, order: Ids) -> tuple[Ids, Floats]:
@@ -177,12 +164,12 @@ def _ordered(ids: Ids, probabilities: Floats, order: Ids) -> tuple[Ids, Floats]:
 
 
 def uniforms(seed: int, done: int, n: int, context: int, draws: str) -> Floats:
-    """Numbers in [0, 1) for `n` more particles of a sequence that has `done` already: (context, n).
+    """Numbers in [0, 1) for `n` more particles of a sequence that already has `done`: (context, n).
 
-    Stratified: at each position one random offset and then steps of 1 / n, dealt to the particles in random
-    order (a Latin hypercube). Means over particles keep their expectation and vary less, because every event
-    type is drawn at a position about as often as its chance says. As many again as there are already fall
-    midway between these, so that together they are such a set, too.
+    Stratified: each position takes one random offset and steps of 1 / n from it, dealt to the particles in
+    random order (a Latin hypercube). Means over particles keep their expectation and vary less, because each
+    event type is drawn about as often as its probability says. With n = `done`, the new numbers fall midway
+    between the earlier ones, so that both together are stratified again.
 
     >>> np.sort(uniforms(7, 0, 4, 1, "stratified") * 4 // 1).tolist()
     [[0.0, 1.0, 2.0, 3.0]]
@@ -197,19 +184,8 @@ def uniforms(seed: int, done: int, n: int, context: int, draws: str) -> Floats:
     return np.minimum((steps + offsets) / n, np.nextafter(1.0, 0.0))
 
 
-def repeat(batch: Batch, rows: Ids, width: int | None = None) -> Batch:
-    """Rows of a batch, each as often as it is named, in its first `width` positions; labels are left out."""
-    return Batch(
-        batch.ids[rows, :width],
-        batch.times[rows, :width],
-        np.minimum(batch.lengths[rows], width or batch.ids.shape[1]),
-        np.zeros((len(rows), 0), np.float32),
-        batch.values[rows, :width],
-    )
-
-
 class Contexts:
-    """Draws contexts for chosen sequences of a batch, each of which has `context` events at least.
+    """Draws contexts for chosen sequences of a batch; each must have at least `context` events.
 
     >>> from eventcargo.batches import Batches
     >>> from eventcargo.models.oracle import Oracle
@@ -230,7 +206,7 @@ class Contexts:
         self._proposals = self._given_observed(rows) if config.order == "observed" else {}
 
     def draw(self, row: int, n: int, done: int = 0) -> Ids:
-        """Ids at positions 1 to `context` of `n` more particles of a sequence: (n, context)."""
+        """Ids at positions 1 to `context` of `n` more particles of one sequence: (n, context)."""
         config = self._config
         at = uniforms(int(self._seeds[row]), done, n, config.context, config.draws)
         if config.order == "ancestral":
@@ -238,94 +214,35 @@ class Contexts:
         return self._proposals[row].draw(at).T
 
     def _given_observed(self, rows: Ids) -> dict[int, Proposals]:
-        """Proposals of every sequence by its row; a pass over positions 0 to context - 1 gives them.
+        """Proposals of each sequence by row, from one pass over positions 0 to context - 1.
 
-        Where all sequences start alike, as they do but for values, what comes first is proposed once.
+        If all sequences start alike, which only values can prevent, position 0 is computed once.
         """
-        first = repeat(self._batch, rows, self._config.context)
+        first = self._batch.rows(rows, self._config.context)
         asked = np.ones(first.ids.shape, bool)
         asked[1:, :1] = not _start_alike(first)
         numbers = (asked.cumsum() - 1).reshape(asked.shape)  # (rows, context)
         numbers[:, :1] = np.where(asked[:, :1], numbers[:, :1], 0)
-        parts = [propose(logits, self._config) for logits in self._observed_logits(first, asked)]
-        every = Proposals.join(parts)
-        return {row: every.take(at) for row, at in zip(rows.tolist(), numbers, strict=True)}
-
-    def _observed_logits(self, batch: Batch, asked: NDArray[np.bool_]) -> Iterator[Tensor]:
-        """Next-event logits where asked for, some positions after others."""
-        split = isinstance(self._model, StatesModel)
-        size = STATES_AT_ONCE if split else PROPOSED_AT_ONCE
-        for part in np.array_split(np.arange(len(asked)), max(asked.size // size, 1)):
-            some = repeat(batch, part)
-            if isinstance(self._model, StatesModel):
-                yield from split_logits(self._model, some, asked[part], PROPOSED_AT_ONCE)
-            else:
-                yield self._next_events(some, asked[part])
+        blocks = [propose(logits, self._config) for logits in self._next_events(first, asked)]
+        proposals = Proposals.join(blocks)
+        return {row: proposals.take(at) for row, at in zip(rows.tolist(), numbers, strict=True)}
 
     def _ancestral(self, row: int, at: Floats) -> Ids:
-        """Position by position, given the particles as drawn so far."""
-        drawn = repeat(self._batch, np.full(at.shape[1], row))
+        """Ids drawn position by position, each given the particle as drawn so far: (n, context)."""
+        drawn = self._batch.rows(np.full(at.shape[1], row))
         for position in range(1, len(at) + 1):
-            prefix = repeat(drawn, np.arange(at.shape[1]), position)
-            logits = self._next_events(prefix, np.arange(position) == prefix.lengths[:, None] - 1)
-            drawn.ids[:, position] = propose(logits, self._config).draw(at[position - 1][:, None])[:, 0]
+            prefix = drawn.rows(np.arange(at.shape[1]), position)
+            where = np.arange(position) == prefix.lengths[:, None] - 1
+            blocks = [propose(logits, self._config) for logits in self._next_events(prefix, where)]
+            drawn.ids[:, position] = Proposals.join(blocks).draw(at[position - 1][:, None])[:, 0]
         return drawn.ids[:, 1 : len(at) + 1]
 
     @torch.inference_mode()
-    def _next_events(self, batch: Batch, where: NDArray[np.bool_]) -> Tensor:
-        logits = self._model.densities(batch, events_at=where).events
-        assert logits is not None
-        return logits
+    def _next_events(self, batch: Batch, where: NDArray[np.bool_]) -> Iterator[Tensor]:
+        yield from self._model.next_event_logits(batch, where)
 
 
 def _start_alike(batch: Batch) -> bool:
     """Whether position 0 is the same in all sequences."""
     starts = (batch.ids[:, :1], batch.times[:, :1], batch.values[:, :1])
-    return all(bool((part == part[:1]).all()) for part in starts)
-
-
-COLUMNS = 2_048
-"""Event types of which logits and exponentials are computed at once on a CPU, so that they stay in the
-cache."""
-
-
-@runtime_checkable
-class StatesModel(Protocol):
-    """A model whose logits of the next event are a linear map of its states.
-
-    States of many sequences then take one pass, and the map is applied to as many of them as fit the cache.
-    """
-
-    def states(self, batch: Batch, for_labels: bool = True) -> tuple[Tensor, Tensor]:
-        """States for the next event (B, L, D), and those for labels, which are not used here."""
-        ...
-
-    def event_logits(self, states: Tensor) -> Tensor:
-        """Logits of the next id from states (positions, D)."""
-        ...
-
-    @property
-    def event_weight(self) -> Tensor:
-        """The linear map: (vocabulary, D)."""
-        ...
-
-
-def column_parts(like: Tensor) -> Iterator[tuple[int, int]]:
-    """Where parts of the columns start and stop; elsewhere than on a CPU all are one part."""
-    size = like.shape[1]
-    step = COLUMNS if like.device.type == "cpu" else size
-    return ((start, min(start + step, size)) for start in range(0, size, step))
-
-
-@torch.inference_mode()
-def split_logits(model: StatesModel, batch: Batch, asked: NDArray[np.bool_], size: int) -> Iterator[Tensor]:
-    """Next-event logits of one pass, `size` positions at a time, each time in the same memory."""
-    states = model.states(batch, for_labels=False)[0]
-    states = states[torch.as_tensor(asked, device=states.device)]  # (positions, D)
-    weight, bias = model.event_weight, model.event_logits(states.new_zeros(1, states.shape[1]))[0]
-    memory = states.new_empty(size, len(weight))
-    for some in torch.split(states, size):
-        logits = memory[: len(some)]
-        for start, stop in column_parts(logits):
-            torch.addmm(bias[start:stop], some, weight[start:stop].T, out=logits[:, start:stop])
-        yield logits
+    return all(bool((column == column[:1]).all()) for column in starts)

@@ -1,4 +1,4 @@
-"""EdgeCollector: edges and what was tested, collected as numbers per sequence and named at the end."""
+"""EdgeCollector: edges and tested counts, collected as numbers and named at the end."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ POLARITIES = ("absent", "present")
 
 
 class EdgeCollector:
-    """What tests found in the sequences of a data set, in the numbers of its model."""
+    """Collects the results of tests on a data set, with the model's numbers for labels and event types."""
 
     def __init__(self, model: DensityModel, data: EventDataset) -> None:
         self._model, self._data, self._carried = model, data, data.label_matrix()
@@ -34,29 +34,29 @@ class EdgeCollector:
     def note_tested(
         self, test: str, polarity: str, wanted: Flags, types: Types, allowed: Flags | None = None
     ) -> None:
-        """Labels tested in some sequences (sequences, labels), and the event types found there.
+        """Count the labels tested in some sequences, (sequences, labels), and the event types they hold.
 
-        Pairs that are not `allowed`, (labels, V), had no chance.
+        Pairs that are not `allowed`, (labels, V), do not count as exposed.
         """
         ones = np.ones(len(types.rows), np.int64)
         shape = (len(wanted), len(self._model.vocabulary))
         holds = sp.csr_array((ones, (types.rows, types.ids)), shape=shape)
-        met, kind = sp.csr_array(wanted.T.astype(np.int64)) @ holds, (test, polarity)  # (labels, V)
+        exposed, kind = sp.csr_array(wanted.T.astype(np.int64)) @ holds, (test, polarity)  # (labels, V)
         if allowed is not None:
-            met = _only(met, allowed)
+            exposed = _only(exposed, allowed)
         known = kind in self._tested
         self._tested[kind] = wanted.sum(axis=0) + (self._tested[kind] if known else 0)
-        self._exposed[kind] = met + self._exposed[kind] if known else met
+        self._exposed[kind] = exposed + self._exposed[kind] if known else exposed
 
     def note_edges(self, test: str, rows: Ints, batch: Batch, kept: EventScores) -> None:
-        """Scores of a batch that are edges; `rows` are its sequences in the data set."""
+        """Add the scores of a batch that are edges; `rows` are its sequences in the data set."""
         sequences = rows[kept.rows]
-        cut = self._data.lengths[sequences] - (batch.lengths[kept.rows] - MARKS)  # events not shown
+        n_cut = self._data.lengths[sequences] - (batch.lengths[kept.rows] - MARKS)  # events cut off
         columns = {
             "sequence": sequences,
             "label": kept.labels,
             "event": batch.ids[kept.rows, kept.positions],
-            "position": (kept.positions - 1 + cut).astype(np.int32),
+            "position": (kept.positions - 1 + n_cut).astype(np.int32),
             "strength": kept.strength.astype(np.float32),
             "effect_sd": kept.effect_sd.astype(np.float32),
             "effect": kept.effect.astype(np.float32),
@@ -65,34 +65,35 @@ class EdgeCollector:
         self._edges.append(pl.DataFrame(columns).with_columns(test=pl.lit(test)))
 
     def table(self) -> EdgeTable:
-        """All of it by names, edges in the order of sequences, labels, tests and positions."""
+        """Everything by name; edges are sorted by sequence, label, test and position."""
         empty = pl.DataFrame(schema=EDGES)
-        found = pl.concat(self._edges) if self._edges else None
-        edges = empty if found is None else self._named(found.sort("sequence", "label", "test", "position"))
+        numbers = pl.concat(self._edges) if self._edges else None
+        order = ("sequence", "label", "test", "position")
+        edges = empty if numbers is None else self._named(numbers.sort(*order))
         support = [self._support(*kind) for kind in self._tested]
-        exposed = [self._met(*kind) for kind in self._tested]
-        part = EdgeTable(
+        exposed = [self._exposure(*kind) for kind in self._tested]
+        table = EdgeTable(
             edges,
             pl.concat([pl.DataFrame(schema=SUPPORT), *support]),
             pl.concat([pl.DataFrame(schema=EXPOSED), *exposed]),
-            self._carriers(),
+            self._positives(),
         )
-        return EdgeTable.join([part])
+        return EdgeTable.join([table])
 
-    def _named(self, found: pl.DataFrame) -> pl.DataFrame:
-        rows, labels = found["sequence"].to_numpy(), found["label"].to_numpy()
+    def _named(self, numbers: pl.DataFrame) -> pl.DataFrame:
+        rows, labels = numbers["sequence"].to_numpy(), numbers["label"].to_numpy()
         carried = np.asarray(self._carried[rows, labels]).ravel() > 0 if len(rows) else np.zeros(0, bool)
         columns = {
-            **{name: found[name] for name in EDGES if name in found.columns},
+            **{name: numbers[name] for name in EDGES if name in numbers.columns},
             "sequence": pl.Series(self._data.sequence_ids).cast(pl.String)[rows],
             "label": self._labels[labels],
-            "event": self._events[found["event"].to_numpy()],
+            "event": self._events[numbers["event"].to_numpy()],
             "polarity": pl.Series(POLARITIES, dtype=pl.String)[carried.astype(np.int64)],
         }
         return _table(EDGES, columns)
 
-    def _carriers(self) -> pl.DataFrame:
-        """How many sequences carry each label, of how many that were given."""
+    def _positives(self) -> pl.DataFrame:
+        """Number of positives of each label, and of all sequences."""
         carried = np.asarray(self._carried.sum(axis=0)).ravel()
         columns = {"label": pl.Series(self._data.label_names, dtype=pl.String), "positives": carried}
         return _table(POSITIVES, {**columns, "sequences": np.full(len(carried), len(self._data))})
@@ -109,15 +110,15 @@ class EdgeCollector:
             },
         )
 
-    def _met(self, test: str, polarity: str) -> pl.DataFrame:
-        found = sp.coo_array(self._exposed[test, polarity])
-        labels, events = found.coords
+    def _exposure(self, test: str, polarity: str) -> pl.DataFrame:
+        counts = sp.coo_array(self._exposed[test, polarity])
+        labels, events = counts.coords
         return _table(
             EXPOSED,
             {
                 "label": self._labels[labels],
                 "event": self._events[events],
-                "sequences": found.data,
+                "sequences": counts.data,
                 **_kind(test, polarity, len(labels)),
             },
         )
@@ -133,10 +134,10 @@ class EdgeCollector:
 
 
 def _only(counts: sp.csr_array, allowed: Flags) -> sp.csr_array:
-    found = sp.coo_array(counts)
-    kept = allowed[found.coords]
-    at = tuple(axis[kept] for axis in found.coords)
-    return sp.csr_array((found.data[kept], at), shape=counts.shape)
+    entries = sp.coo_array(counts)
+    inside = allowed[entries.coords]
+    at = tuple(axis[inside] for axis in entries.coords)
+    return sp.csr_array((entries.data[inside], at), shape=counts.shape)
 
 
 def _kind(test: str, polarity: str, size: int) -> dict[str, pl.Series]:
@@ -147,12 +148,12 @@ def _kind(test: str, polarity: str, size: int) -> dict[str, pl.Series]:
 
 
 def _known(values: NDArray[np.float64] | None, size: int) -> pl.Series:
-    """A column of an edge table; null where a test does not tell it."""
+    """A column of an edge table; null if the test does not compute it."""
     if values is None:
         return pl.repeat(None, size, dtype=pl.Float32, eager=True)
     return pl.Series(values.astype(np.float32))
 
 
 def _table(schema: Mapping[str, pl.DataType], columns: Mapping[str, Any]) -> pl.DataFrame:
-    """A table of these columns, in the order and the kinds of the schema."""
+    """A table of these columns, in the order and with the types of the schema."""
     return pl.DataFrame({name: pl.Series(name, columns[name]).cast(kind) for name, kind in schema.items()})

@@ -1,4 +1,4 @@
-"""Explanation: which events of one sequence moved which label, when, and what would be without them."""
+"""Explanation: which events of one sequence moved which label, when, and how probable it is without them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from eventcargo.batches import MARKS, Batch, Batches, report_cuts
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset, EventSequence
 from eventcargo.models.density import DensityModel, check_values
 from eventcargo.oneshot.total import TotalTest
@@ -33,10 +33,10 @@ MOVES: dict[str, pl.DataType] = {
 class Explanation:
     """What moved the labels of one sequence.
 
-    `probabilities` has P(label | sequence) of every label asked for, most probable first. `moves` has a row
-    for each of them and each event that the model looked at; a type that occurs several times is hidden at
-    once, and its rows say the same but for `so_far`. What a model cannot say of a type that it does not
-    know is null.
+    `probabilities` holds P(label | sequence) of every explained label, most probable first. `moves` has one
+    row per explained label and event that the model reads. All occurrences of an event type are hidden
+    together, so its rows share `without`, `effect` and `strength`; these are null for an event type that the
+    model does not know.
     """
 
     sequence: EventSequence
@@ -44,24 +44,25 @@ class Explanation:
     moves: pl.DataFrame
 
     def causes(self, label: str, least: float = 0.0) -> pl.DataFrame:
-        """Event types by how strongly they move a label, each once, those above so many nats."""
+        """Event types that move a label by more than `least` nats, strongest first, each once."""
         if label not in self.probabilities:
-            raise KeyError(f"label {label!r} was not asked for; known are {list(self.probabilities)}")
+            raise KeyError(f"label {label!r} is not explained; use one of {list(self.probabilities)}")
         of_label = self.moves.filter(pl.col("label") == label, pl.col("strength") > least)
         first = of_label.unique("event", keep="first", maintain_order=True)
         return first.sort(["strength", "position"], descending=[True, False]).drop("label", "so_far")
 
 
 def explain(model: DensityModel, sequence: EventSequence, labels: Sequence[str] | None = None) -> Explanation:
-    """Which events moved the labels of a sequence.
+    """Explain which events moved the labels of a sequence.
 
-    Without `labels`, those that the sequence carries or the model expects, the most probable one at least.
+    `labels` defaults to those that the sequence carries or that have a probability of at least 0.5, and the
+    most probable label in any case.
 
     >>> from eventcargo.models import Oracle
     >>> from eventcargo.simulate.exact import ExactConfig, ExactProcess
     >>> process = ExactProcess.from_config(ExactConfig(), seed=1)
-    >>> found = explain(Oracle(process), process.sample(50, seed=1).data[0], labels=["L000"])
-    >>> found.moves.columns[-3:]
+    >>> explanation = explain(Oracle(process), process.sample(50, seed=1).data[0], labels=["L000"])
+    >>> explanation.moves.columns[-3:]
     ['without', 'effect', 'strength']
     """
     data = _alone(model, sequence)
@@ -78,10 +79,10 @@ def explain(model: DensityModel, sequence: EventSequence, labels: Sequence[str] 
 
 
 def _alone(model: DensityModel, sequence: EventSequence) -> EventDataset:
-    """A data set of this sequence."""
+    """A data set that holds only this sequence."""
     if not sequence.events:
         raise DataError(f"sequence {sequence.id!r} has no events; there is nothing to explain")
-    names = tuple(getattr(model, "value_names", None) or ()) if sequence.values else ()
+    names = (model.value_names or ()) if sequence.values else ()
     data = EventDataset.from_sequences([sequence], value_names=names)
     check_values(model, data)
     return data
@@ -89,10 +90,10 @@ def _alone(model: DensityModel, sequence: EventSequence) -> EventDataset:
 
 @torch.inference_mode()
 def _so_far(model: DensityModel, batch: Batch) -> NDArray[np.float64]:
-    """P(label | events up to each position), BOS first, the whole sequence last: (positions, labels)."""
-    found = model.densities(batch, labels_at=batch.mask).labels
-    assert found is not None
-    probabilities: NDArray[np.float64] = torch.sigmoid(found.double()).cpu().numpy()
+    """P(label | events up to each position), from BOS to the whole sequence: (positions, labels)."""
+    logits = model.densities(batch, labels_at=batch.mask).labels
+    assert logits is not None
+    probabilities: NDArray[np.float64] = torch.sigmoid(logits.double()).cpu().numpy()
     return probabilities
 
 
@@ -106,7 +107,7 @@ def _columns(
     known = {name: column for column, name in enumerate(model.label_names)}
     unknown = sorted(set(labels or ()) - set(known))
     if unknown:
-        raise ConfigError(f"no label {unknown[0]!r} among the {len(known):,} of the model")
+        raise ConfigError(f"label {unknown[0]!r} is not among the model's {counted(len(known), 'label')}")
     if labels is None:
         carried = [known[name] for name in sequence.labels if name in known]
         chosen = {*carried, *np.flatnonzero(whole >= 0.5).tolist(), int(whole.argmax())}
@@ -122,7 +123,7 @@ def _moves(
     so_far: NDArray[np.float64],
     column: int,
 ) -> pl.DataFrame:
-    """One row for each event, for one label."""
+    """One row per event, for one label."""
     wanted = np.zeros((1, len(model.label_names)), bool)
     wanted[0, column] = True
     scores = TotalTest().score(model, batch, wanted, np.zeros(1, np.int64))

@@ -1,14 +1,13 @@
-"""Extract: a model and a data set go in, a folder with the edges of every sequence comes out, shard by shard.
+"""Extract: write the edges of every sequence of a data set to a folder, shard by shard.
 
-A shard is written when it is done. A run that was stopped or killed goes on with the shards that are missing,
-and its result is that of an uninterrupted one, byte for byte.
+Each shard is written as soon as it is done. A run that was stopped or killed resumes with the missing shards,
+and writes the same bytes as an uninterrupted run.
 """
 
-import json
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,11 @@ import scipy.sparse as sp
 
 from eventcargo.batches import report_cuts
 from eventcargo.edges import EdgeFolder, EdgeTable
-from eventcargo.errors import DataError, EventCargoWarning
+from eventcargo.errors import DataError, EventCargoWarning, counted
 from eventcargo.events import EventDataset
-from eventcargo.files import atomic_file
+from eventcargo.files import atomic_file, read_document, write_document
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.density import DensityModel, check_labels, check_values, walk
-from eventcargo.models.training.checkpoint import data_fingerprint, model_fingerprint
 from eventcargo.oneshot.cases import Cases, select_cases
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.edge_collector import POLARITIES
@@ -33,15 +31,16 @@ from eventcargo.oneshot.score_shard import BLOCK, Flags, sequence_seeds
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import fit_pooled_threshold
 from eventcargo.oneshot.workers import Task, WorkerPool
+from eventcargo.progress import OnProgress
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how many sequences are done, and how many there are in all."""
+THRESHOLD = "eventcargo-threshold", 1
+"""Format and version of the file of the pooled threshold."""
 
 POOLED = 500
-"""Sequences a pooled cut is fitted to."""
+"""Sequences to which the pooled threshold is fitted."""
 
 FREE = ("workers", "max_memory")
-"""Settings that change how a result is computed, not the result."""
+"""Settings that change how the result is computed, but not the result."""
 
 
 def extract(
@@ -52,13 +51,13 @@ def extract(
     *,
     knowledge: Knowledge | None = None,
     resume: bool = False,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     seconds: float = math.inf,
 ) -> EdgeFolder:
-    """The edges of all sequences, in a new folder, or in one that was begun before with `resume`.
+    """The folder with the edges of all sequences; an existing one is continued only with `resume=True`.
 
-    Pairs of a label and an event type that `knowledge` does not allow are not tested. Sequences whose turn
-    does not come within `seconds` are not tested either, with a warning; shards are then in random order.
+    Pairs of a label and an event type that `knowledge` excludes are not tested. Sequences not reached within
+    `seconds` are not tested either, with a warning; under a time limit, shards run in random order.
 
     >>> import tempfile
     >>> from eventcargo import EdgeTable
@@ -73,7 +72,7 @@ def extract(
     """
     config, deadline = config or ExtractConfig(), time.monotonic() + seconds
     if not data.label_names:
-        raise DataError("the data have no labels; read them with labels, phase 1 tests events against them")
+        raise DataError("the data have no labels, against which phase 1 tests events; read them with labels")
     check_labels(model, data)
     check_values(model, data)
     allowed = _allowed(knowledge, model, data)
@@ -90,9 +89,9 @@ def extract(
 
 
 def _run(
-    model: DensityModel, task: Task, folder: EdgeFolder, progress: Progress | None, deadline: float
+    model: DensityModel, task: Task, folder: EdgeFolder, progress: OnProgress | None, deadline: float
 ) -> None:
-    """Fill the shards that are missing; those that are late are left empty: nothing was tested there."""
+    """Score the missing shards; those not reached before the deadline are written empty, as not tested."""
     left, total = folder.missing(), len(task.data)
     if deadline < math.inf:
         left = np.random.default_rng(task.config.seed).permutation(left).tolist()
@@ -101,25 +100,26 @@ def _run(
         for number in pool.run(left):
             done += task.length(number)
             if progress is not None:
-                progress("testing", done, total)
+                progress("testing", done, total, "sequences")
             if time.monotonic() > deadline:
                 break
     late = folder.missing()
     for number in late:
         folder.write(number, EdgeTable.join([]))
     if late:
+        n_late = sum(map(task.length, late))
         warnings.warn(
-            f"time was up before {sum(map(task.length, late)):,} of {total:,} sequences were tested; "
-            "the others were taken in random order; give more time",
+            f"{n_late:,} of {counted(total, 'sequence')} {'was' if n_late == 1 else 'were'} not tested "
+            "within the time limit; the tested shards are a random choice; allow more time",
             EventCargoWarning,
             stacklevel=3,
         )
 
 
 def _allowed(knowledge: Knowledge | None, model: DensityModel, data: EventDataset) -> Flags | None:
-    """Which pairs of a label and an event type of the model may be edges, (labels, V); None: all.
+    """Which pairs of a label and an event type may be edges, (labels, V); None: all.
 
-    Names are looked for in the data and in the model: event types too rare for a model are not unknown.
+    Names are resolved against data and model together, so event types too rare for the model are known too.
     """
     if knowledge is None:
         return None
@@ -132,15 +132,15 @@ def _allowed(knowledge: Knowledge | None, model: DensityModel, data: EventDatase
 def _plan(
     model: DensityModel, data: EventDataset, config: ExtractConfig, size: int, knowledge: Knowledge | None
 ) -> dict[str, Any]:
-    """Everything the edges follow from."""
+    """Everything the edges depend on."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     return {
         **settings,
         "shards": -(-len(data) // size),
-        "data": data_fingerprint(data),
-        "model": model_fingerprint(model),
+        "data": data.fingerprint,
+        "model": model.fingerprint,
         "labels": list(model.label_names),
-        "untrusted": list(getattr(model, "untrusted", ())),
+        "untrusted": list(model.untrusted),
         "knowledge": None if knowledge is None else knowledge.fingerprint,
     }
 
@@ -151,24 +151,22 @@ def _cases(
     data: EventDataset,
     config: ExtractConfig,
     seeds: Any,
-    progress: Progress | None,
+    progress: OnProgress | None,
     allowed: Flags | None,
 ) -> Cases:
-    """What is tested; kept in the folder, so that it is found out once."""
+    """The cases to test; stored in the folder, so that they are selected only once."""
     path, shape = folder.folder / "cases.parquet", (len(data), len(model.label_names))
     if not path.exists():
-        told = None if progress is None else (lambda done, total: progress("selecting", done, total))
-        found = select_cases(model, data, config, seeds, told, allowed=allowed)
-        _write_cases(path, found)
+        cases = select_cases(model, data, config, seeds, progress, allowed=allowed)
+        _write_cases(path, cases)
     table = pl.read_parquet(path)
-    parts = {name: table.filter(polarity=name) for name in POLARITIES}
-    return Cases(**{name: _matrix(part, shape) for name, part in parts.items()})
+    return Cases(**{name: _matrix(table.filter(polarity=name), shape) for name in POLARITIES})
 
 
 def _pooled_threshold(
     folder: EdgeFolder, model: DensityModel, data: EventDataset, config: ExtractConfig, seeds: Any
 ) -> float:
-    """The threshold of the pooled cut, from some sequences with labels; kept in the folder."""
+    """The pooled threshold, fitted to some sequences with labels; stored in the folder."""
     path = folder.folder / "threshold.json"
     if not path.exists():
         rows = np.flatnonzero(data.label_rows.lengths > 0)
@@ -176,15 +174,14 @@ def _pooled_threshold(
         threshold = fit_pooled_threshold(
             _prefix_scores(model, data.select(rows), config, seeds[rows])
         ).threshold
-        with atomic_file(path) as target:
-            target.write_text(json.dumps({"threshold": threshold}), "utf-8")
-    return float(json.loads(path.read_text("utf-8"))["threshold"])
+        write_document(path, *THRESHOLD, {"threshold": threshold})
+    return float(read_document(path, *THRESHOLD, "extract the edges again")["threshold"])
 
 
 def _prefix_scores(
     model: DensityModel, data: EventDataset, config: ExtractConfig, seeds: Any
 ) -> Iterator[EventScores]:
-    """Scores of all events of some sequences, with all particles."""
+    """Scores of all events of some sequences, computed with all particles."""
     test = PrefixTest(replace(config.prefix, error=0.0))
     for rows, batch in walk(model, data, tokens=4_096):
         yield test.score(model, batch, batch.labels > 0, seeds[rows])

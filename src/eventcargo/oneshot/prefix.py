@@ -1,19 +1,18 @@
-"""The paper's test: how much an event tells about a label, given the events before it.
+"""The paper's test: how much an event says about a label, given the events before it.
 
 The strength of the event at position i is the mean over particles of KL(P(label | ids..i) || P(label |
 ids..i-1)) (eq:cmi_approx). A particle is the sequence with its first `context` events, positions 1 to
-`context`, redrawn; the events after them, positions `context` + 1 to the last, are observed and scored. BOS
-and EOS are no events: they are neither redrawn nor scored. The paper's listing scores the same positions, but
-counts BOS among its `context` positions, so that its last context event stays as observed.
+`context`, redrawn; the later events, from position `context` + 1 on, are observed and scored. BOS and EOS are
+not events: they are neither redrawn nor scored. The paper's listing scores the same positions but counts BOS
+among its `context` positions, so its last context event stays as observed.
 
-The past alone is conditioned on: what merely precedes a cause is found as well, and of events that act
+The test conditions on the past alone, so it also finds what merely precedes a cause, and of events that act
 together only the last (see `oneshot.total`).
 """
 
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -21,9 +20,10 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from eventcargo.batches import Batch
-from eventcargo.errors import ConfigError, EventCargoWarning
+from eventcargo.config import setting
+from eventcargo.errors import ConfigError, EventCargoWarning, counted
 from eventcargo.models.density import DensityModel
-from eventcargo.oneshot.contexts import ContextConfig, Contexts, repeat
+from eventcargo.oneshot.contexts import ContextConfig, Contexts
 from eventcargo.oneshot.scores import EventScores, bernoulli_entropy, bernoulli_kl, probability_change
 from eventcargo.oneshot.thresholds import EdgeThreshold, RelativeThreshold
 
@@ -31,32 +31,27 @@ Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 DRAWS_AT_ONCE = 1 << 24
-"""Strengths of single particles held in memory at once."""
+"""Strengths of single particles to hold in memory at once."""
 
 PADDING = 256
-"""Padded positions of a pass; computing more of them costs more than another pass."""
+"""Most padded positions in a pass; computing more of them costs more than another pass."""
 
 
 @dataclass(frozen=True)
 class PrefixConfig(ContextConfig):
-    """Settings of the test on prefixes."""
+    """Settings of the prefix test."""
 
-    particles: int = 64
-    """redrawn contexts of a sequence, at most; 0: the observed sequence alone"""
-    first_round: int = 8
-    """particles drawn before a sequence is first looked at; then their number doubles"""
-    error: float = 0.5
-    """drawing stops when so many wrong decisions are to be expected in a sequence; 0: all are drawn"""
-    tokens: int = 8_192
-    """positions of a forward pass"""
+    particles: int = setting(64, ge=0)
+    """most redrawn contexts per sequence; 0: the observed sequence alone"""
+    first_round: int = setting(8, ge=2)
+    """particles drawn before the first check for stopping; their number doubles up to each further check"""
+    error: float = setting(0.5, ge=0)
+    """stop drawing when at most this many wrong decisions are expected in a sequence; 0: draw all"""
+    tokens: int = setting(8_192, ge=1)
+    """positions per forward pass"""
 
     def __post_init__(self) -> None:
-        ContextConfig.__post_init__(self)
-        for name, least in (("particles", 0), ("first_round", 2), ("tokens", 1)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name}={getattr(self, name)}: use {least} or more")
-        if not 0 <= self.error < np.inf:
-            raise ConfigError(f"error={self.error}: use a number of wrong decisions, 0 or more")
+        super().__post_init__()
         if self.particles and not self.context:
             raise ConfigError(
                 f"context=0 leaves nothing to redraw for particles={self.particles}; use particles=0"
@@ -80,18 +75,18 @@ class PrefixConfig(ContextConfig):
 PAPER = PrefixConfig(
     context=15, particles=68, top_k=35, top_p=0.8, nucleus="within", draws="independent", error=0.0
 )
-"""The paper's settings; `cuts.PAPER_THRESHOLD` is its cut."""
+"""The paper's settings; its threshold is `thresholds.PAPER_THRESHOLD`."""
 
 
 class PrefixTest:
     """The paper's test, for any model.
 
-    With `error`, no more particles are drawn for a sequence once its decisions by `cut` are settled. The
-    chance that more particles would turn a decision round is that of Student's t for the distance of strength
-    and threshold, in standard errors of independent draws; stratified ones vary less, so that as a rule fewer
-    are wrong than stated. The sum of these chances over all pairs of the sequence is the number of wrong
-    decisions to be expected, and drawing stops when it is at most `error`; so no single pair has a larger
-    chance.
+    With `error`, drawing stops for a sequence once its decisions by `threshold` are settled. The probability
+    that more particles would reverse a decision is the tail of Student's t beyond the distance between
+    strength and threshold, in standard errors of independent draws; stratified draws vary less, so usually
+    fewer decisions are wrong than stated. The sum of these probabilities over all pairs of the sequence is
+    the expected number of wrong decisions, and drawing stops when it is at most `error`; no single decision
+    is then wrong with a larger probability.
 
     >>> from eventcargo.batches import Batches
     >>> from eventcargo.models.oracle import Oracle
@@ -112,19 +107,19 @@ class PrefixTest:
         self.config, self.threshold = config or PrefixConfig(), threshold or RelativeThreshold()
 
     def scored(self, batch: Batch) -> NDArray[np.bool_]:
-        """The positions that are scored: events after the context, (B, L)."""
+        """The scored positions, the events after the context: (B, L)."""
         at = np.arange(batch.ids.shape[1])
         return (at > self.config.context) & (at < batch.lengths[:, None] - 1)
 
     def report_short(self, n_events: NDArray[np.int64]) -> None:
-        """Warn of the sequences, given by their numbers of events, that can never have an edge."""
+        """Warn about sequences, given their numbers of events, that are too short to have an edge."""
         context, more = self.config.context, self.threshold.min_positions
         n_short = int((n_events < context + more).sum())
         if n_short:
             warnings.warn(
-                f"{n_short:,} of {len(n_events):,} sequences have fewer than {context + more} events and can "
-                f"have no edge: the first {context} are context, and the cut needs {more} more; use a "
-                "smaller context, or a cut that is not relative",
+                f"{n_short:,} of {counted(len(n_events), 'sequence')} {'has' if n_short == 1 else 'have'} "
+                f"fewer than {context + more} events and can have no edge: the first {context} are context, "
+                f"and the threshold needs {more} more; use a smaller context or a static or pooled threshold",
                 EventCargoWarning,
                 stacklevel=2,
             )
@@ -133,22 +128,22 @@ class PrefixTest:
     def score(
         self, model: DensityModel, batch: Batch, wanted: NDArray[np.bool_], seeds: NDArray[np.int64]
     ) -> EventScores:
-        """Scores of every scored event for the wanted labels; see `OneshotTest`."""
+        """Scores of all events after the context for the wanted labels; see `OneshotTest`."""
         n_scored = self.scored(batch).sum(axis=1)
         rows = np.flatnonzero((n_scored > 0) & wanted.any(axis=1))
         draws = np.cumsum((n_scored * wanted.sum(axis=1))[rows] * max(self.config.particles, 1))
         tallies: list[ParticleSums] = []
-        for part in np.split(rows, np.flatnonzero(np.diff(draws // DRAWS_AT_ONCE)) + 1):
-            found = [
+        for block in np.split(rows, np.flatnonzero(np.diff(draws // DRAWS_AT_ONCE)) + 1):
+            sums = [
                 ParticleSums(row, np.flatnonzero(wanted[row]), int(batch.lengths[row]))
-                for row in part.tolist()
+                for row in block.tolist()
             ]
-            self._fill(found, model, batch, seeds)
-            tallies += found
+            self._fill(sums, model, batch, seeds)
+            tallies += sums
         return _joined(tallies, self.config)
 
     def _fill(self, tallies: Sequence["ParticleSums"], model: DensityModel, batch: Batch, seeds: Ids) -> None:
-        """Draw round by round until every sequence is settled."""
+        """Draw particles round by round until every sequence is settled."""
         passes = _Passes(model, batch, self.config)
         active = sorted(tallies, key=lambda tally: tally.length)
         if not self.config.particles:
@@ -162,28 +157,19 @@ class PrefixTest:
             active = [tally for tally in active if not self._settled(tally)]
 
     def _settled(self, tally: "ParticleSums") -> bool:
-        """Whether more particles would hardly change a decision."""
+        """Whether more particles are unlikely to change a decision."""
         if len(self.config.rounds) == 1:
             return False
+        # Adaptive stopping by one t-test per position and label: t = |mean margin| / (sd / sqrt(n)). The
+        # one-sided tails of Student's t with n - 1 degrees of freedom add up to the expected wrong decisions.
         margins = self.threshold.margins(np.concatenate(tally.draws))  # (particles, positions, labels)
         off, sd = np.abs(margins.mean(axis=0)), margins.std(axis=0, ddof=1)
         t = np.divide(off * tally.n**0.5, sd, out=np.full(off.shape, np.inf), where=sd > 0)
         return bool(stdtr(tally.n - 1, -t).sum() <= self.config.error)
 
 
-@runtime_checkable
-class ParticleModel(Protocol):
-    """A model that need not compute what all particles of a sequence have in common for each of them."""
-
-    def particle_labels(
-        self, batch: Batch, n: int, first: int, labels_at: NDArray[np.bool_], label_columns: Sequence[Ids]
-    ) -> list[torch.Tensor]:
-        """Label logits as of `densities`, of each `n` rows, which differ in their `first` ids alone."""
-        ...
-
-
 class ParticleSums:
-    """What the particles of one sequence have said so far, for its wanted labels."""
+    """Running means over the particles of one sequence, for its wanted labels."""
 
     def __init__(self, row: int, labels: Ids, length: int) -> None:
         self.row, self.labels, self.length = row, labels, length
@@ -191,16 +177,15 @@ class ParticleSums:
         self.strength = self.effect = self.squares = self.before = self.entropy = np.zeros(())
 
     def add(self, logits: torch.Tensor, keeps: bool) -> None:
-        """Count particles by their label logits (particles, positions, labels), one position ahead."""
+        """Add particles by their label logits (particles, 1 + scored positions, labels)."""
         after, before = logits[:, 1:], logits[:, :-1]
         strength = bernoulli_kl(after, before).cpu().numpy()
         effect = probability_change(after, before).cpu().numpy()
         n, mean = len(effect), effect.mean(axis=0)
         share = n / (self.n + n)
+        # Chan, Golub & LeVeque (1983): S = S_a + S_b + (mean_b - mean_a)^2 n_a n_b / (n_a + n_b)
         self.squares = (
-            self.squares
-            + ((effect - mean) ** 2).sum(axis=0)
-            + (mean - self.effect) ** 2 * share * self.n  # the two means differ
+            self.squares + ((effect - mean) ** 2).sum(axis=0) + (mean - self.effect) ** 2 * share * self.n
         )
         self.strength = self.strength + (strength.mean(axis=0) - self.strength) * share
         self.effect = self.effect + (mean - self.effect) * share
@@ -219,48 +204,41 @@ class ParticleSums:
 
 
 class _Passes:
-    """Forward passes of particles, packed without waste: sequences come by length, passes are of one size."""
+    """Forward passes over particles with little padding: sequences are sorted by length and packed."""
 
     def __init__(self, model: DensityModel, batch: Batch, config: PrefixConfig) -> None:
         self._model, self._batch, self._config = model, batch, config
 
     def run(self, tallies: Sequence[ParticleSums], drawn: Ids | None) -> None:
-        """Add to each tally what its contexts (sequences, particles, context), or the observed one, say."""
+        """Add the contexts (sequences, particles, context), or the observed one (None), to each tally."""
         lengths = np.array([tally.length for tally in tallies], np.int64)
         n = 1 if drawn is None else drawn.shape[1]
         size = min(n, max(self._config.tokens // int(lengths.max(initial=1)), 1))  # particles of a pass
         for begin in range(0, n, size):
-            part = None if drawn is None else drawn[:, begin : begin + size]
-            n_part = 1 if part is None else part.shape[1]
-            for start, stop in _packed(lengths, self._config.tokens // n_part, PADDING // n_part):
-                self._run(tallies[start:stop], n_part, None if part is None else part[start:stop])
+            block = None if drawn is None else drawn[:, begin : begin + size]
+            n_block = 1 if block is None else block.shape[1]
+            for start, stop in _packed(lengths, self._config.tokens // n_block, PADDING // n_block):
+                self._run(tallies[start:stop], n_block, None if block is None else block[start:stop])
 
     def _run(self, tallies: Sequence[ParticleSums], n: int, contexts: Ids | None) -> None:
-        """One pass over `n` particles of each of some sequences."""
+        """One pass over `n` particles of each of these sequences."""
         context, keeps = self._config.context, len(self._config.rounds) > 1
-        batch = repeat(self._batch, np.repeat([tally.row for tally in tallies], n), tallies[-1].length)
+        batch = self._batch.rows(np.repeat([tally.row for tally in tallies], n), tallies[-1].length)
         if contexts is not None:
             batch.ids[:, 1 : context + 1] = contexts.reshape(-1, context)
         logits = self._labels(batch, n, [tally.labels for tally in tallies])
-        for tally, part in zip(tallies, logits, strict=True):
-            tally.add(part.view(n, tally.length - 1 - context, len(tally.labels)), keeps)
+        for tally, own in zip(tallies, logits, strict=True):
+            tally.add(own.view(n, tally.length - 1 - context, len(tally.labels)), keeps)
 
     def _labels(self, batch: Batch, n: int, columns: Sequence[Ids]) -> list[torch.Tensor]:
-        """Logits of each sequence's own labels, of its `n` particles, from the end of the context on."""
+        """Logits of each sequence's own labels for its `n` particles, from the last context position on."""
         at, context = np.arange(batch.ids.shape[1]), self._config.context
         where = (at >= context) & (at < batch.lengths[:, None] - 1)
-        if n > 1 and isinstance(self._model, ParticleModel):
-            return self._model.particle_labels(batch, n, context + 1, where, columns)
-        every = np.unique(np.concatenate(columns))
-        logits = self._model.densities(batch, labels_at=where, label_columns=every).labels
-        assert logits is not None
-        parts = torch.split(logits, where.reshape(len(columns), -1).sum(axis=1).tolist())
-        chosen = [torch.as_tensor(np.searchsorted(every, own), device=logits.device) for own in columns]
-        return [part[:, own] for part, own in zip(parts, chosen, strict=True)]
+        return self._model.particle_labels(batch, n, context + 1, where, columns)
 
 
 def _packed(lengths: Ids, tokens: int, padding: int) -> Iterator[tuple[int, int]]:
-    """Where passes over rows of ascending lengths start and stop, each of at most `tokens` positions."""
+    """Start and stop of passes over rows of ascending length, each of at most `tokens` positions."""
     start = 0
     while start < len(lengths):
         left = lengths[start:]

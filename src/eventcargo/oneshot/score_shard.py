@@ -1,7 +1,7 @@
-"""Score a shard: the edges of a block of sequences, by one or more tests.
+"""Scoring a shard: the edges of its sequences, by one or more tests.
 
-Sequences are worked on in blocks that depend on nothing but their order, so that neither the size of shards
-nor the number of workers changes a result.
+Sequences are processed in blocks that depend only on their order, so neither the shard size nor the number of
+workers changes the result.
 """
 
 import zlib
@@ -24,15 +24,15 @@ from eventcargo.oneshot.total import Types
 Flags = NDArray[np.bool_]
 
 BLOCK = 256
-"""Sequences that are sorted by length and made into batches together."""
+"""Sequences that are sorted by length and batched together."""
 
 TOKENS = 4_096
-"""Positions of a batch."""
+"""Positions per batch."""
 
 
 @dataclass(frozen=True)
 class ConfiguredTest:
-    """A test with its cut, and which polarities it looks at."""
+    """A test with its threshold and the polarities it covers."""
 
     test: OneshotTest
     threshold: EdgeThreshold
@@ -41,7 +41,7 @@ class ConfiguredTest:
 
 
 def sequence_seeds(data: EventDataset, seed: int) -> NDArray[np.int64]:
-    """A number for each sequence that follows from its id and the seed alone.
+    """One seed per sequence, derived from its id and `seed` alone.
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence(name, (), (), ()) for name in "ab"])
@@ -59,7 +59,7 @@ def score_shard(
     configured_tests: Sequence[ConfiguredTest],
     seeds: NDArray[np.int64],
 ) -> EdgeTable:
-    """The edges of the sequences of a data set in which labels were selected for testing."""
+    """The edges of the sequences of a data set, for the selected cases."""
     collector = EdgeCollector(model, data)
     for start in range(0, len(data), BLOCK):
         block = np.arange(start, min(start + BLOCK, len(data)))
@@ -76,33 +76,33 @@ def score_shard(
             asked &= _open(types, asked.shape, configured_test.allowed)
             for rows, batch in _batches(batches, asked.any(axis=1)):
                 scores = configured_test.test.score(model, batch, asked[rows], seeds[block[rows]])
-                kept = _permitted(
+                edges = _permitted(
                     scores.take(configured_test.threshold.keep(scores)), batch, configured_test.allowed
                 )
-                collector.note_edges(configured_test.test.name, block[rows], batch, kept)
+                collector.note_edges(configured_test.test.name, block[rows], batch, edges)
     return collector.table()
 
 
 def _open(types: Types, shape: tuple[int, ...], allowed: Flags | None) -> Flags:
-    """Where a sequence holds an event type that may be an edge of a label: (sequences, labels)."""
+    """Whether a sequence holds an event type that is allowed for a label: (sequences, labels)."""
     if allowed is None:
         return np.ones(shape, bool)
-    found = np.zeros(shape, bool)
+    is_open = np.zeros(shape, bool)
     rows, starts = np.unique(types.rows, return_index=True)
-    found[rows] = np.logical_or.reduceat(allowed[:, types.ids], starts, axis=1).T
-    return found
+    is_open[rows] = np.logical_or.reduceat(allowed[:, types.ids], starts, axis=1).T
+    return is_open
 
 
-def _permitted(kept: EventScores, batch: Batch, allowed: Flags | None) -> EventScores:
-    """Without the pairs that may be no edges: to a relative cut they are background like all others."""
+def _permitted(edges: EventScores, batch: Batch, allowed: Flags | None) -> EventScores:
+    """The edges that are allowed; for a relative threshold the other pairs remain background."""
     if allowed is None:
-        return kept
-    return kept.take(allowed[kept.labels, batch.ids[kept.rows, kept.positions]])
+        return edges
+    return edges.take(allowed[edges.labels, batch.ids[edges.rows, edges.positions]])
 
 
 def _batches(batches: Batches, which: Flags) -> Iterator[tuple[NDArray[np.int64], Batch]]:
-    """Batches of similar lengths of some sequences."""
+    """Batches of the selected sequences, grouped by similar length."""
     rows = np.flatnonzero(which)
     order = rows[np.argsort(batches.lengths[rows], kind="stable")]
-    for part in packed(order, batches.lengths, TOKENS):
-        yield part, batches.take(part)
+    for similar in packed(order, batches.lengths, TOKENS):
+        yield similar, batches.take(similar)

@@ -1,7 +1,7 @@
-"""EventScores: what a test found out about events of sequences and their labels, one row for each such pair.
+"""EventScores: the results of a test, one row per pair of an event and a label.
 
-Flat columns: padding never costs memory, and a test may look at any set of pairs. Positions are those of
-`Batch.ids` everywhere; there are no offsets.
+Columns are flat: padding costs no memory, and a test may score any set of pairs. Positions always index
+`Batch.ids`; there are no offsets.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -21,10 +21,10 @@ from eventcargo.models.density import DensityModel
 class EventScores:
     """Scored pairs of an event and a label, sorted by row, label and position.
 
-    `strength` is in nats and not negative; `effect` is the mean change of the label's probability that the
-    event makes, positive where it promotes the label. Both are means over particles, `effect_sd` is the
-    standard deviation of the effect over them (0 where nothing is drawn). `before` and `entropy` tell of the
-    label given what the test conditions on, without the event; the information an edge has follows from them.
+    `strength` is in nats and never negative. `effect` is the change that the event makes to the label's
+    probability, positive if it promotes the label. Both are means over particles; `effect_sd` is the standard
+    deviation of the effect over particles (0 if nothing is drawn). `before` and `entropy` describe the label
+    given what the test conditions on, without the event; the information of an edge follows from them.
     """
 
     rows: NDArray[np.int64]  # row of the batch
@@ -33,7 +33,7 @@ class EventScores:
     strength: NDArray[np.float64]
     effect: NDArray[np.float64]
     effect_sd: NDArray[np.float64]
-    particles: NDArray[np.int64]  # draws that were used
+    particles: NDArray[np.int64]  # number of particles used
     before: NDArray[np.float64] | None = None  # mean probability of the label without the event
     entropy: NDArray[np.float64] | None = None  # mean entropy of the label without the event, in nats
 
@@ -41,9 +41,9 @@ class EventScores:
         return len(self.rows)
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> "EventScores":
-        """Some of the pairs."""
+        """The selected pairs."""
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: part[which] for name, part in columns.items() if part is not None})
+        return replace(self, **{name: data[which] for name, data in columns.items() if data is not None})
 
 
 class OneshotTest(Protocol):
@@ -54,20 +54,19 @@ class OneshotTest(Protocol):
     def score(
         self, model: DensityModel, batch: Batch, wanted: NDArray[np.bool_], seeds: NDArray[np.int64]
     ) -> EventScores:
-        """Scores of every pair the test can look at, for the labels wanted in each sequence: (B,
-        labels).
+        """Scores of all pairs the test covers, for the labels wanted in each sequence: (B, labels).
 
-        `seeds` has one number for each sequence, from which its draws follow: what stands beside a sequence
-        in a batch changes nothing.
+        `seeds` holds one number per sequence that determines its draws, so the rest of the batch does not
+        change the scores of a sequence.
         """
         ...
 
 
 def bernoulli_kl(after: Tensor, before: Tensor) -> Tensor:
-    """KL(sigmoid(after) || sigmoid(before)) in nats, in float64, from logits; never negative.
+    """KL(sigmoid(after) || sigmoid(before)) in nats and float64, from logits; never negative.
 
-    p log(p / q) + (1 - p) log((1 - p) / (1 - q)) with logarithms of sigmoids: a probability that would round
-    to 0 or 1 keeps its distance from it, so that nothing has to be clamped.
+    With p = sigmoid(after) and q = sigmoid(before): p log(p / q) + (1 - p) log((1 - p) / (1 - q)). The
+    logarithms come from logsigmoid, so probabilities near 0 or 1 need no clamping.
 
     >>> bernoulli_kl(torch.tensor(0.0), torch.tensor(0.1).logit()).item()
     0.5108...
@@ -79,7 +78,7 @@ def bernoulli_kl(after: Tensor, before: Tensor) -> Tensor:
 
 
 def bernoulli_entropy(logits: Tensor) -> Tensor:
-    """Entropy of a label of these logits in nats, in float64.
+    """Entropy of a label with these logits in nats and float64: -p log p - (1 - p) log(1 - p).
 
     >>> bernoulli_entropy(torch.tensor(0.0)).item()
     0.6931...
@@ -89,7 +88,7 @@ def bernoulli_entropy(logits: Tensor) -> Tensor:
 
 
 def probability_change(after: Tensor, before: Tensor) -> Tensor:
-    """sigmoid(after) - sigmoid(before), in float64: positive where the event promotes the label.
+    """sigmoid(after) - sigmoid(before) in float64; positive if the event promotes the label.
 
     >>> probability_change(torch.tensor(0.0), torch.tensor(-100.0)).item()
     0.5

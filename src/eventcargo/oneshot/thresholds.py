@@ -1,73 +1,65 @@
-"""Cuts: from which strength on a scored event is an edge.
+"""Thresholds: the strength above which a scored event is an edge.
 
-The paper's cut is relative: within one sequence and for one label, the mean and some standard deviations over
-the scored positions. Others hold one threshold for all sequences: given, fitted to the strengths of many
-sequences, or chosen where the truth is known. All have a floor in nats, because a relative cut alone makes
-edges of rounding errors, and all ask for strictly more than the threshold, because a label that no event
-moves would otherwise be moved by all of them.
+The paper's threshold is relative: within one sequence and for one label, the mean plus some standard
+deviations over the scored positions. The others are one value for all sequences: given, fitted to the
+strengths of many sequences, or chosen where the truth is known. All have a floor in nats, because a relative
+threshold alone turns rounding errors into edges. All require strictly more than the threshold; otherwise a
+label that no event moves would have an edge from each of them.
 """
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.config import Settings, setting
+from eventcargo.errors import DataError, counted
 from eventcargo.oneshot.scores import EventScores
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 FLOOR = 0.01
-"""Smallest strength of an edge, in nats: a label that rises from 0.5 to 0.57, or from 0.01 to 0.027. On
-validation data, lower floors found more false edges, and this one lost hardly a true one."""
-
-
-def _check_nats(name: str, value: float) -> None:
-    if not 0 <= value < np.inf:
-        raise ConfigError(f"{name}={value}: use a strength in nats, 0 or more")
+"""Smallest strength of an edge, in nats: a label rising from 0.5 to 0.57, or from 0.01 to 0.027. On
+validation data, lower floors gave more false edges, and this one lost hardly any true edge."""
 
 
 class EdgeThreshold(Protocol):
-    """A rule that says which scores are edges."""
+    """A rule that decides which scores are edges."""
 
     def keep(self, scores: EventScores) -> Flags:
-        """Which of the scored pairs are edges."""
+        """Which scored pairs are edges."""
         ...
 
     @property
     def min_positions(self) -> int:
-        """Scored positions that a sequence needs before one of them can be an edge."""
+        """Scored positions that a sequence needs before any of them can be an edge."""
         ...
 
     def margins(self, draws: Floats) -> Floats:
-        """How far the strengths of each particle of a sequence lie above the threshold.
+        """Strength minus threshold of each particle of a sequence: (particles, positions, labels).
 
-        Both are (particles, positions, labels). The mean over particles is strength minus threshold, the
-        effect_sd says how sure that is: a threshold that follows from the strengths varies with them.
+        The mean over particles is the margin of the decision, and the standard deviation says how certain it
+        is: a threshold that is computed from the strengths varies with them.
         """
         ...
 
 
 @dataclass(frozen=True)
-class StaticThreshold:
+class StaticThreshold(Settings):
     """One threshold for all pairs, in nats.
 
     >>> StaticThreshold(0.1).margins(np.array([[[0.25]]])).tolist()
     [[[0.15]]]
     """
 
-    threshold: float
+    threshold: float = setting(MISSING, ge=0)
     """strength above which an event is an edge"""
-    floor: float = 0.0
-    """smallest strength of an edge, in nats, for thresholds that are fitted"""
-
-    def __post_init__(self) -> None:
-        _check_nats("threshold", self.threshold)
-        _check_nats("floor", self.floor)
+    floor: float = setting(0.0, ge=0)
+    """smallest strength of an edge, in nats, for fitted thresholds"""
 
     @property
     def min_positions(self) -> int:
@@ -83,31 +75,24 @@ class StaticThreshold:
 
 
 @dataclass(frozen=True)
-class RelativeThreshold:
-    """The paper's cut: mean + z_threshold * sd over the scored positions of one sequence, label by label.
+class RelativeThreshold(Settings):
+    """The paper's threshold: mean + z_threshold * sd over the scored positions, per sequence and label.
 
-    Only scored positions count, so that padding changes nothing. The largest z among n positions is
-    (n - 1) / sqrt(n): with 2.75, a sequence of fewer than 10 scored positions can never have an edge.
+    Padding does not count. The largest possible z among n positions is (n - 1) / sqrt(n): with 2.75, a
+    sequence with fewer than 10 scored positions can never have an edge.
 
     >>> RelativeThreshold(2.75).min_positions
     10
     """
 
-    z_threshold: float = 2.75
+    z_threshold: float = setting(2.75, ge=0)
     """standard deviations above the mean"""
-    floor: float = FLOOR
+    floor: float = setting(FLOOR, ge=0)
     """smallest strength of an edge, in nats"""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.z_threshold < np.inf:
-            raise ConfigError(
-                f"z_threshold={self.z_threshold}: use a number of standard deviations, 0 or more"
-            )
-        _check_nats("floor", self.floor)
 
     @property
     def min_positions(self) -> int:
-        """The smallest n with (n - 1) / sqrt(n) > z: sqrt(n) > (z + sqrt(z^2 + 4)) / 2, z = z_threshold."""
+        """Smallest n with (n - 1) / sqrt(n) > z = z_threshold: sqrt(n) > (z + sqrt(z^2 + 4)) / 2."""
         return int(((self.z_threshold + (self.z_threshold**2 + 4) ** 0.5) / 2) ** 2) + 1
 
     def keep(self, scores: EventScores) -> Flags:
@@ -120,12 +105,12 @@ class RelativeThreshold:
         return scores.strength > np.maximum(threshold, self.floor)[group]
 
     def margins(self, draws: Floats) -> Floats:
-        """Strength of each particle minus the threshold as it would move with that particle.
+        """Strength of each particle minus the threshold, shifted by that particle.
 
         The threshold is linearised at the mean strengths: its slope in the strength of position i is 1 / n +
-        z_threshold * (strength[i] - mean) / ((n - 1) * sd). Too few positions are below it by any measure.
+        z_threshold * (strength[i] - mean) / ((n - 1) * sd). With too few positions every margin is -1.
         """
-        if draws.shape[1] < self.min_positions:  # below the threshold, whatever is drawn
+        if draws.shape[1] < self.min_positions:  # below the threshold whatever is drawn
             return np.full(draws.shape, -1.0)
         strength = draws.mean(axis=0)  # (positions, labels)
         n, mean, sd = len(strength), strength.mean(axis=0), strength.std(axis=0, ddof=1)
@@ -136,17 +121,17 @@ class RelativeThreshold:
 
 
 PAPER_THRESHOLD = RelativeThreshold(z_threshold=2.75, floor=1e-6)
-"""The paper's cut; its floor is the paper's distance of probabilities from 0 and 1."""
+"""The paper's threshold; its floor is the margin to which the paper clamps probabilities off 0 and 1."""
 
 
 def fit_pooled_threshold(parts: Iterable[EventScores], floor: float = FLOOR) -> StaticThreshold:
-    """The cut at the mean strength of the pairs of many sequences.
+    """A threshold at the mean strength of the pairs of many sequences.
 
-    Nearly all events tell nearly nothing of a label and a few tell much, so that the mean lies between: it is
-    where the curve of (share of all pairs, share of all strength), the strongest first, bends most. The sum
-    is exact, so that neither the order of the sequences nor how they are parted changes the threshold. On
-    validation data it came nearer to the best threshold of each data set than thresholds that divide the
-    strengths or their logarithms in two groups, and than any fixed one.
+    Nearly all events say almost nothing about a label and a few say much, so the mean lies between the two:
+    it is where the curve of (share of pairs, share of strength), strongest first, is farthest from the
+    diagonal. The sum is exact, so neither the order nor the grouping of the sequences changes the threshold.
+    On validation data it came closer to the best threshold of each data set than thresholds that split the
+    strengths or their logarithms into two groups, and than any fixed one.
 
     >>> ones, strength = np.ones(4, np.int64), np.array([0.0, 0.01, 0.0, 0.39])
     >>> scores = EventScores(ones, ones, np.arange(4), strength, strength, strength, ones)
@@ -157,24 +142,24 @@ def fit_pooled_threshold(parts: Iterable[EventScores], floor: float = FLOOR) -> 
     count = sum(len(scores) for scores in parts)
     if count == 0:
         raise DataError(
-            "0 scored pairs; a pooled cut needs the scores of some sequences longer than the context"
+            "0 scored pairs; a pooled threshold needs sequences with a label that are longer than the context"
         )
     total = math.fsum(strength for scores in parts for strength in scores.strength.tolist())
     return StaticThreshold(total / count, floor)
 
 
 def choose_cut(strength: Floats, is_true: Flags, floor: float = FLOOR) -> StaticThreshold:
-    """The cut with the best F1 on pairs of known truth; of equally good ones the largest.
+    """The threshold with the best F1 on pairs of known truth; ties go to the largest.
 
-    The threshold lies midway between the weakest edge kept and the strongest pair that is not.
+    It lies midway between the weakest edge and the strongest pair that is not an edge.
 
     >>> choose_cut(np.array([0.9, 0.5, 0.3, 0.1]), np.array([True, True, False, False])).threshold
     0.4
     """
     if len(strength) != len(is_true) or not is_true.any():
         raise DataError(
-            f"{len(strength):,} strengths and {int(is_true.sum()):,} true ones among {len(is_true):,}; "
-            "a cut is chosen on pairs of which at least one is true"
+            f"{counted(len(strength), 'strength')} and {counted(len(is_true), 'truth value')}, "
+            f"{int(is_true.sum()):,} of them true; give one truth value per strength, at least one true"
         )
     order = np.argsort(-strength, kind="stable")
     values = np.append(strength[order], 0.0)
@@ -186,7 +171,7 @@ def choose_cut(strength: Floats, is_true: Flags, floor: float = FLOOR) -> Static
 
 
 def _groups(scores: EventScores) -> NDArray[np.int64]:
-    """Numbers of the (row, label) groups, 0, 1, ..., for each pair."""
+    """The number (0, 1, ...) of the group with the same row and label, for each pair."""
     new = np.ones(len(scores), bool)
     new[1:] = (np.diff(scores.rows) != 0) | (np.diff(scores.labels) != 0)
     return np.cumsum(new) - 1

@@ -1,4 +1,4 @@
-"""WorkerPool: the processes that score shards, with one thread each: they do not compete for cores."""
+"""WorkerPool: processes that score shards, with one thread each so that they do not compete for cores."""
 
 import multiprocessing as mp
 import os
@@ -22,30 +22,29 @@ from eventcargo.models.loading import load_model
 from eventcargo.oneshot.cases import Cases
 from eventcargo.oneshot.config import ExtractConfig, memory
 from eventcargo.oneshot.score_shard import score_shard
-from eventcargo.oneshot.total import linear_labels
 
 PROCESS_BYTES = 700 * 2**20
-"""Memory of a process before it holds a model: Python, torch and its own buffers."""
+"""Memory of a worker before it holds a model: Python, torch and its own buffers."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be examined, in shards of `size` sequences."""
+    """The work of one extraction, in shards of `size` sequences."""
 
     data: EventDataset
     cases: Cases
     seeds: NDArray[np.int64]
     size: int
     config: ExtractConfig
-    pooled: float | None = None  # the threshold of the pooled cut
+    pooled: float | None = None  # the pooled threshold, if one is fitted
     allowed: NDArray[np.bool_] | None = None  # (labels, V): pairs that may be edges; None: all
 
     def length(self, number: int) -> int:
-        """Sequences of a shard."""
+        """Number of sequences in a shard."""
         return min(self.size, len(self.data) - number * self.size)
 
     def score_shard(self, number: int, model: DensityModel, folder: EdgeFolder) -> int:
-        """Examine a shard and write it; its number."""
+        """Score a shard, write it and return its number."""
         rows = np.arange(number * self.size, number * self.size + self.length(number))
         table = score_shard(
             model,
@@ -59,7 +58,7 @@ class Task:
 
 
 class WorkerPool:
-    """One process here, or several that open the model and the data by themselves."""
+    """This process alone, or several workers that load the model and the data themselves."""
 
     def __init__(self, model: DensityModel, task: Task, folder: EdgeFolder) -> None:
         self._model, self._task, self._folder = model, task, folder
@@ -75,7 +74,7 @@ class WorkerPool:
         self._stack.close()
 
     def run(self, numbers: Sequence[int]) -> Iterator[int]:
-        """Examine these shards; their numbers, as they are done."""
+        """Score these shards and yield their numbers as they finish."""
         if self.size == 1 or len(numbers) < 2:
             with _one_thread():
                 for number in numbers:
@@ -85,7 +84,7 @@ class WorkerPool:
 
     def _run_apart(self, numbers: Sequence[int]) -> Iterator[int]:
         home = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="eventcargo-")))
-        self._model.save_pretrained(home / "model")  # type: ignore[attr-defined]
+        self._model.save_pretrained(home / "model")
         self._task.data.save(home / "data")
         start = (home, replace(self._task, data=_NOTHING), self._folder)
         pool = ProcessPoolExecutor(
@@ -100,7 +99,7 @@ class WorkerPool:
 
 _NOTHING = EventDataset.from_sequences([])
 _here: dict[str, tuple[DensityModel, Task, EdgeFolder]] = {}
-"""What a process of a pool works with."""
+"""What a worker process holds."""
 
 
 def _start(home: Path, task: Task, folder: EdgeFolder) -> None:
@@ -116,7 +115,7 @@ def _work(number: int) -> int:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """One thread for torch within the block: sums in another order give other last digits."""
+    """Limit torch to one thread within the block, because sums in another order differ in the last digits."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -126,25 +125,14 @@ def _one_thread() -> Iterator[None]:
 
 
 def pool_size(model: DensityModel, task: Task) -> int:
-    """How many processes to use: what was asked for, or one a core where forward passes are needed."""
-    passes = "prefix" in task.config.tests or bool((~linear_labels(model)).any())
-    movable = hasattr(model, "save_pretrained") and _on_cpu(model)
+    """Number of processes: `workers`, or by default one per core if forward passes are needed, else 1."""
+    passes = "prefix" in task.config.tests or bool((~model.linear_labels).any())
+    movable = model.can_be_saved and model.device.type == "cpu"
     asked = task.config.workers or ((os.cpu_count() or 1) if passes else 1)
-    fitting = memory(task.config.max_memory) // (PROCESS_BYTES + 2 * _model_bytes(model))
+    fitting = memory(task.config.max_memory) // (PROCESS_BYTES + 2 * model.n_bytes)
     if fitting < 1:
         raise ConfigError(
-            f"max_memory={task.config.max_memory!r} is too small for one process of "
-            f"{(PROCESS_BYTES + 2 * _model_bytes(model)) / 2**20:,.0f} MB; give more"
+            f"max_memory={task.config.max_memory!r} is too small; one worker needs "
+            f"{(PROCESS_BYTES + 2 * model.n_bytes) / 2**20:,.0f} MB"
         )
     return int(min(asked, fitting)) if movable else 1
-
-
-def _on_cpu(model: DensityModel) -> bool:
-    device = getattr(model, "device", None)
-    return device is None or torch.device(device).type == "cpu"
-
-
-def _model_bytes(model: DensityModel) -> int:
-    if not isinstance(model, torch.nn.Module):
-        return 0
-    return sum(value.numel() * value.element_size() for value in model.state_dict().values())

@@ -1,7 +1,7 @@
-"""The report: everything a run found, as one HTML file that opens from disk and needs no network.
+"""The report: all results of a run as one HTML file that opens from disk and needs no network.
 
-`ReportInput` names what goes in; `write_report` chooses what the page needs of it and writes the file. The
-report never sees a model.
+`ReportInput` holds the results; `write_report` selects what the page needs and writes the file. The report
+does not need the model.
 """
 
 from eventcargo.report.page import write_report

@@ -1,7 +1,7 @@
-"""Evidence: for every label the few sequences that show its causes best, with each event's effect.
+"""Evidence: for every label, the few sequences that show its causes best, with the effect of each event.
 
-A label can have thousands of sequences; the page holds a handful of either kind, those that carry the label
-and those that do not. They are chosen so that together they show as many of the causes as possible.
+A label can have thousands of sequences; the page holds a handful that carry the label and a handful that do
+not, chosen so that together they show as many of the causes as possible.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,15 +18,15 @@ from eventcargo.sequences import EventSequence
 
 POLARITIES = ("present", "absent")
 CANDIDATES = 20
-"""Sequences looked at for each cause, the strongest ones."""
+"""Number of candidate sequences for each cause: the strongest."""
 
 MAX_EVENTS = 200
-"""Events of a sequence that are shown; of a longer one those nearest to the events that had an effect."""
+"""Most events shown of a sequence: those nearest to the events with an effect."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A sequence as the page shows it for one label: the positions kept, and what moved the label."""
+    """A sequence as shown for one label: the positions shown, and the effects of its events."""
 
     sequence: EventSequence
     carries: bool
@@ -35,9 +35,9 @@ class Shown:
 
 
 def choose(graph: LabelGraph, table: EdgeTable, most: int) -> pl.DataFrame:
-    """The sequences to show, at most `most` for a label, as rows of label, polarity and sequence.
+    """Choose at most `most` sequences for each label, as rows of label, polarity and sequence.
 
-    Those that carry the label come first; the others get up to half of the places.
+    Sequences that carry the label come first; the others get up to half of the places.
 
     >>> choose(LabelGraph.from_boundaries({"brake": []}), EdgeTable.join([]), most=8).columns
     ['label', 'polarity', 'sequence']
@@ -45,58 +45,58 @@ def choose(graph: LabelGraph, table: EdgeTable, most: int) -> pl.DataFrame:
     wanted = table.edges.join(graph.edges.select("label", "event"), on=["label", "event"], how="semi")
     strongest = wanted.group_by("label", "polarity", "event", "sequence").agg(pl.col("strength").max())
     cause = ["label", "polarity", "event"]
-    least = pl.col("strength").top_k(CANDIDATES).min().over(cause)  # sorting all edges would take longer
+    least = pl.col("strength").top_k(CANDIDATES).min().over(cause)  # sorting all edges takes longer
     near = strongest.filter(pl.col("strength") >= least).sort([*cause, "strength", "sequence"])
     near = near.filter(pl.int_range(pl.len()).reverse().over(cause) < CANDIDATES)
     candidates = strongest.join(near, on=["label", "polarity", "sequence"], how="semi").sort("label")
     rows = []
-    for (label,), part in candidates.group_by("label", maintain_order=True):
-        kinds = {kind: _cover(part.filter(polarity=kind), most) for kind in POLARITIES}
-        n_absent = min(len(kinds["absent"]), max(most // 2, most - len(kinds["present"])))
-        kept = {"present": kinds["present"][: most - n_absent], "absent": kinds["absent"][:n_absent]}
-        rows += [(label, kind, sequence) for kind in POLARITIES for sequence in kept[kind]]
+    for (label,), edges in candidates.group_by("label", maintain_order=True):
+        ranked = {kind: _cover(edges.filter(polarity=kind), most) for kind in POLARITIES}
+        n_absent = min(len(ranked["absent"]), max(most // 2, most - len(ranked["present"])))
+        chosen = {"present": ranked["present"][: most - n_absent], "absent": ranked["absent"][:n_absent]}
+        rows += [(label, kind, sequence) for kind in POLARITIES for sequence in chosen[kind]]
     return pl.DataFrame(rows, dict.fromkeys(("label", "polarity", "sequence"), pl.String), orient="row")
 
 
-def _cover(part: pl.DataFrame, most: int) -> list[str]:
-    """Sequences that show the causes one has not seen yet first, then the stronger ones."""
+def _cover(edges: pl.DataFrame, most: int) -> list[str]:
+    """Up to `most` sequences, those with the most causes not yet shown first, then the strongest."""
     shows: dict[str, dict[str, float]] = {}
-    for sequence, event, strength in part.select("sequence", "event", "strength").iter_rows():
+    for sequence, event, strength in edges.select("sequence", "event", "strength").iter_rows():
         shows.setdefault(sequence, {})[event] = strength
     chosen: list[str] = []
-    unseen = set(part["event"])
+    unseen = set(edges["event"])
     while shows and len(chosen) < most:
         best = min(
             shows, key=lambda name: (-len(unseen & shows[name].keys()), -sum(shows[name].values()), name)
         )
         unseen -= shows.pop(best).keys()
-        unseen = unseen or set(part["event"])
+        unseen = unseen or set(edges["event"])
         chosen.append(best)
     return chosen
 
 
 def show(chosen: pl.DataFrame, table: EdgeTable, data: EventDataset) -> Iterator[tuple[str, Shown]]:
-    """Every chosen sequence with its label, in the order chosen; one that is not in the data is refused."""
+    """Every chosen sequence with its label, in the order chosen; refuse a sequence missing from the data."""
     named = chosen["sequence"].unique(maintain_order=True).to_list()
-    part = data.select(named)
+    sequences = data.select(named)
     row_of = {name: row for row, name in enumerate(named)}
-    found = table.edges.join(chosen, on=["label", "polarity", "sequence"], how="semi")
+    chosen_edges = table.edges.join(chosen, on=["label", "polarity", "sequence"], how="semi")
     edges: dict[tuple[str, str], list[tuple[str, str, int, float]]] = {}
-    for label, sequence, *edge in found.select(
+    for label, sequence, *edge in chosen_edges.select(
         "label", "sequence", "test", "event", "position", "effect"
     ).iter_rows():
         edges.setdefault((label, sequence), []).append(tuple(edge))
     for label, polarity, name in chosen.iter_rows():
-        sequence = part[row_of[name]]
+        sequence = sequences[row_of[name]]
         effects = _effects(edges[label, name], sequence.events)
         yield label, Shown(sequence, polarity == "present", _nearest(len(sequence), effects), effects)
 
 
 def _effects(edges: list[tuple[str, str, int, float]], events: Sequence[str]) -> dict[int, float]:
-    """The effect at each position that has one.
+    """The effects by position.
 
-    By total conditioning all occurrences of a type have their effect together; by the prefix test one has.
-    Where both were made, the former counts.
+    Total conditioning gives one effect to all occurrences of a type together, the prefix test one to each.
+    If both tests were run, total conditioning counts.
     """
     effects = {position: effect for test, _, position, effect in edges if test == "prefix"}
     together = {event: effect for test, event, _, effect in edges if test == "total"}
@@ -105,7 +105,7 @@ def _effects(edges: list[tuple[str, str, int, float]], events: Sequence[str]) ->
 
 
 def _nearest(n_events: int, effects: Mapping[int, float]) -> NDArray[np.int64]:
-    """Positions to show: all, or those nearest to an event with an effect, strong effects first."""
+    """The positions to show: all, or those nearest to an event with an effect, strong effects first."""
     if n_events <= MAX_EVENTS:
         return np.arange(n_events)
     strong = sorted(effects, key=lambda at: (-abs(effects[at]), at))[:MAX_EVENTS]

@@ -1,7 +1,7 @@
-"""Page: a digest becomes one HTML file that opens from disk, and is kept below a size.
+"""Write the report page: one HTML file that opens from disk and stays below a size limit.
 
-Names go into the page as data alone: JSON in which no tag can end, from which the script makes text,
-never markup. A content security policy lets this one script run and nothing be fetched.
+Names enter the page only as data: JSON that cannot close a tag, which the script turns into text, never into
+markup. A content security policy allows this one script and blocks all network access.
 """
 
 import base64
@@ -19,10 +19,10 @@ from eventcargo.report.page_data import PageData, digest
 from eventcargo.report.report_input import ReportInput
 
 LIMIT = 10_000_000
-"""Bytes of a page; fewer sequences are shown where it would have more."""
+"""Largest page in bytes; a page above it shows fewer sequences."""
 
 SEQUENCES = (8, 6, 4, 2, 1, 0)
-"""Numbers of sequences of a label that are tried, until the page is below its limit."""
+"""Sequences per label to try, until the page is within its limit."""
 
 STYLES = ("page.css", "figures.css")
 SCRIPTS = (
@@ -34,7 +34,7 @@ SCRIPTS = (
     "label.js",
     "routes.js",
 )
-"""Parts of the page's style and script, in the order in which they are put together."""
+"""Files of the page's style and script, in the order in which they are joined."""
 
 
 def write_report(path: str | Path, content: ReportInput, limit: int = LIMIT) -> None:
@@ -57,8 +57,8 @@ def write_report(path: str | Path, content: ReportInput, limit: int = LIMIT) -> 
             break
     if len(page) > limit:
         warnings.warn(
-            f"the report has {len(page):,} bytes, more than {limit:,}, without any sequence; "
-            "give it a graph of fewer labels",
+            f"the report has {len(page):,} bytes, more than {limit:,}, even without sequences; "
+            "report a graph with fewer labels",
             EventCargoWarning,
             stacklevel=2,
         )
@@ -67,7 +67,7 @@ def write_report(path: str | Path, content: ReportInput, limit: int = LIMIT) -> 
 
 
 def render(content: PageData) -> bytes:
-    """The page of a digest."""
+    """The page as bytes."""
     blocks = [_block("overview", content.overview)]
     blocks += [_block(f"part-{number}", part) for number, part in enumerate(content.labels)]
     style, script = _joined(STYLES), "'use strict';\n(() => {\n" + _joined(SCRIPTS) + "})();\n"
@@ -86,7 +86,7 @@ def render(content: PageData) -> bytes:
 
 
 def _block(name: str, value: Any) -> str:
-    """Data for the script; without "<" nothing in it can end the element or begin another."""
+    """Data for the script; without "<", it cannot end its element or begin another."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return f'<script type="application/json" id="{name}">{text.replace("<", chr(92) + "u003c")}</script>'
 
@@ -100,5 +100,5 @@ def _source(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """What the content security policy allows, by its content."""
+    """The hash by which the content security policy allows a text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()

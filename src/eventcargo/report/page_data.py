@@ -1,12 +1,12 @@
-"""PageData: the part of a run's results that its page holds, as plain values for JSON.
+"""PageData: the results that the page shows, as plain values for JSON.
 
-An overview with a line for every label, and for each label its own part, which the page reads only when the
-label is opened. Event types are numbers into one list of names.
+An overview with a line for every label, and for each label its own part, which the page parses only when the
+label is opened. Event types are indices into one list of names.
 """
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -14,21 +14,33 @@ import numpy as np
 
 from eventcargo.events import EventDataset, TimeKind, describe_times
 from eventcargo.report.evidence import Shown, choose, show
-from eventcargo.report.report_input import ReportInput, RuleLike
+from eventcargo.report.report_input import ReportInput
+from eventcargo.rules import Rule
 
 LONGEST = 80
-"""Characters of an event type's name, where it is no cause of anything; names of causes are given in full."""
+"""Longest name of an event type that causes nothing; names of causes are not shortened."""
 
 DIGITS = 4
-"""Significant digits of numbers in the page."""
+"""Significant digits of the numbers in the page."""
 
 STEPS = 10_000
-"""Steps into which a sequence's time is divided; finer ones could not be seen."""
+"""Time resolution of a sequence; finer steps would be invisible."""
+
+SETTING_NAMES = {
+    "max_time": "time limit",
+    "max_length": "longest sequence",
+    "steps": "training steps",
+    "size": "model size",
+    "test": "test of phase 1",
+    "criterion": "criterion of phase 2",
+    "time": "time taken",
+}
+"""Settings of a run in words; any other name loses its underscores."""
 
 
 @dataclass
 class NameTable:
-    """Event types by number, in the order in which they are first asked for."""
+    """Numbers event types in the order in which they are first used."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     causes: set[str] = field(default_factory=set)
@@ -47,38 +59,45 @@ class NameTable:
 
 @dataclass(frozen=True)
 class PageData:
-    """The overview, and the parts of the labels in the same order."""
+    """The overview, and one part for each label, in the same order."""
 
     overview: dict[str, Any]
     labels: list[dict[str, Any]]
 
 
 def digest(content: ReportInput, most: int) -> PageData:
-    """What the page holds, with at most `most` sequences for each label.
+    """The content of the page, with at most `most` sequences for each label.
 
     >>> from eventcargo.events import EventSequence
     >>> from eventcargo.graphs import LabelGraph
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0.0,), ("brake",))])
-    >>> found = digest(ReportInput(LabelGraph.from_boundaries({"brake": ["P01"]}), data), most=8)
-    >>> found.overview["labels"][0]["name"], found.overview["names"]
+    >>> page = digest(ReportInput(LabelGraph.from_boundaries({"brake": ["P01"]}), data), most=8)
+    >>> page.overview["labels"][0]["name"], page.overview["names"]
     ('brake', ['P01'])
     """
     names = NameTable()
-    figures = {row["label"]: row for row in (content.quality or {}).get("labels", ())}
+    quality = asdict(content.quality) if content.quality else {}
+    figures = {row["label"]: row for row in quality.get("labels", ())}
     parts = _parts(content, figures, names)
     for label, sequence in _sequences(content, most, names):
         parts[label]["sequences"].append(sequence)
     overview = {
         "version": version("eventcargo"),
-        "about": [[str(key), str(value)] for key, value in content.about.items()],
+        "about": [[_words(str(name)), str(value)] for name, value in content.about.items()],
         "data": _data(content.data),
-        "quality": {name: _plain((content.quality or {}).get(name, {})) for name in ("overall", "events")},
+        "quality": {name: _plain(quality.get(name, {})) for name in ("overall", "events")},
         "parts": {"edges": content.edges is not None, "baseline": content.baseline is not None},
         "labels": [_line(content, label, parts[label], figures.get(label, {})) for label in parts],
         "names": names.listed(),
         "most": most,
     }
     return PageData(overview, list(parts.values()))
+
+
+def _words(setting: str) -> str:
+    """The name of a setting as words; text that is not an identifier stays as it is."""
+    plain = setting.replace("_", " ") if setting.isidentifier() else setting
+    return SETTING_NAMES.get(setting, plain)
 
 
 def _data(data: EventDataset) -> dict[str, Any]:
@@ -96,24 +115,24 @@ def _data(data: EventDataset) -> dict[str, Any]:
 def _parts(
     content: ReportInput, figures: Mapping[str, Mapping[str, Any]], names: NameTable
 ) -> dict[str, dict[str, Any]]:
-    """Every label's own part, without its sequences."""
+    """The part of each label, without its sequences."""
     parts: dict[str, dict[str, Any]] = {
         label: {"edges": [], "baseline": [], "sequences": [], "quality": _plain(figures.get(label, {}))}
         for label in content.graph.labels
     }
     graphs = {"edges": content.graph, "baseline": content.baseline}
-    for part, graph in graphs.items():
+    for name, graph in graphs.items():
         for row in graph.edges.iter_rows(named=True) if graph else ():
             label, event = row.pop("label"), row.pop("event")
             if label in parts:
-                parts[label][part].append({"event": names.number(event, is_cause=True), **_plain(row)})
+                parts[label][name].append({"event": names.number(event, is_cause=True), **_plain(row)})
     return parts
 
 
 def _line(
     content: ReportInput, label: str, part: Mapping[str, Any], figures: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A label in the overview: what the table shows, sorts and searches."""
+    """A label in the overview, with everything the table shows, sorts and searches."""
     verdict = content.verdicts.get(label)
     return {
         "name": label,
@@ -129,18 +148,18 @@ def _line(
 
 
 def _sign(edge: Mapping[str, Any]) -> int:
-    """The sign of an edge, that of its effect where it has none; 0 where neither is known."""
+    """The sign of an edge, else the sign of its effect, else 0."""
     return int(edge.get("sign") or np.sign(edge.get("effect", 0.0)))
 
 
 def _support(content: ReportInput, label: str) -> int | None:
-    """Sequences that carry a label, by the data, or by the graph where the data do not know it."""
+    """The number of sequences with a label: in the data, or by the graph if the data lack the label."""
     if label in content.data.label_names:
         return int(content.data.support[content.data.label_names.index(label)])
     return content.graph.support[label]
 
 
-def _rule(rule: RuleLike | None) -> dict[str, Any] | None:
+def _rule(rule: Rule | None) -> dict[str, Any] | None:
     if rule is None:
         return None
     return {
@@ -158,7 +177,7 @@ def _sequences(content: ReportInput, most: int, names: NameTable) -> Iterable[tu
 
 
 def _timeline(shown: Shown, time_kind: TimeKind, names: NameTable) -> dict[str, Any]:
-    """A sequence for the page: events by number, times since the first one shown, effects by place."""
+    """A sequence for the page: events by number, times since the first event shown, effects by place."""
     sequence = shown.sequence
     times = np.array(sequence.times)[shown.positions]
     place = {int(position): at for at, position in enumerate(shown.positions)}
@@ -177,7 +196,7 @@ def _timeline(shown: Shown, time_kind: TimeKind, names: NameTable) -> dict[str, 
 
 
 def _since_start(times: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
-    """Times since the first, rounded to what can be seen."""
+    """Times since the first, rounded to the visible resolution."""
     since = times - times[:1]
     span = float(since.max(initial=0.0))
     places = max(0, math.ceil(-math.log10(span / STEPS))) if span > 0 else 0
@@ -186,12 +205,12 @@ def _since_start(times: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that are known, rounded where they are numbers."""
+    """The known values, with numbers rounded."""
     return {name: _number(value) for name, value in values.items() if _number(value) is not None}
 
 
 def _number(value: Any) -> Any:
-    """A number as the page holds it; one that is not finite is not known."""
+    """A rounded number; None if it is not finite."""
     if not isinstance(value, float):
         return value
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None

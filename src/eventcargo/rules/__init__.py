@@ -1,4 +1,4 @@
-"""Rules: the boundary of a label as a short Boolean rule that people read and data are tested by."""
+"""Rules: short Boolean rules over the boundary of a label, for people to read and to test on data."""
 
 from eventcargo.rules.find import RuleConfig, find_rules
 from eventcargo.rules.literals import Literal

@@ -1,8 +1,8 @@
-"""The literals a rule of a label may use: presence always, arrangement where it tells more than presence.
+"""The literals that a rule of a label may use: presence always, arrangement if it says more than presence.
 
-Arrangement is count, order, adjacency, closeness in time and lateness. There are hundreds of such literals
-for a boundary of ten event types, and some fit by accident; one is kept where, among the sequences that have
-its event types at all, it tells the label apart by more than accident would.
+Arrangement is count, order, adjacency, closeness in time and lateness. A boundary of ten event types has
+hundreds of such literals, and some fit by accident. One is a candidate only if it separates sequences with
+and without the label better than accident would, among the sequences in which its event types occur.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,21 +20,21 @@ MAX_COUNTED = 5
 """`A >= k times` is tried for k from 2 to this."""
 
 MAX_ARRANGED = 24
-"""Literals on arrangement that are kept for a label: those that tell most."""
+"""Most literals on arrangement for a label: those that fit best."""
 
 MAX_PAIRED = 15
-"""Only so many event types of a boundary, the strongest, are tried in pairs."""
+"""Most event types of a boundary, strongest first, that are tried in pairs."""
 
 SURPRISE = 4.0
-"""A literal on arrangement must fit by so many nats, and the logarithm of how many were tried, better."""
+"""Nats by which a literal on arrangement must improve the fit, besides the log of the number tried."""
 
 SLACK = 1.92
-"""Limits that fit worse than the best by at most so many nats (a 95 % interval) count as equally good."""
+"""Limits within this many nats of the best fit (a 95 % interval) count as equally good."""
 
 
 @dataclass(frozen=True)
 class LearningData:
-    """What a label's literals are learnt from: occurrences, where to learn, where the label is carried."""
+    """Data to learn literals from: occurrences, sequences to learn from, and sequences with the label."""
 
     found: Occurrences
     learn: NDArray[np.bool_]
@@ -47,15 +47,15 @@ def presence_literals(events: Sequence[str]) -> list[Literal]:
 
 
 def arranged_literals(learning: LearningData, events: Sequence[str]) -> list[Literal]:
-    """Literals on arrangement that tell the label apart, those that tell most first."""
+    """Literals on arrangement that separate the label, best fit first."""
     tried = list(_tried(learning, events))
-    bar = SURPRISE + np.log(max(len(tried), 1))
-    kept = sorted((-fit, at) for at, (_, fit) in enumerate(tried) if fit > bar)
-    return [tried[at][0] for _, at in kept[:MAX_ARRANGED]]
+    threshold = SURPRISE + np.log(max(len(tried), 1))
+    ranked = sorted((-fit, at) for at, (_, fit) in enumerate(tried) if fit > threshold)
+    return [tried[at][0] for _, at in ranked[:MAX_ARRANGED]]
 
 
 def _tried(learning: LearningData, events: Sequence[str]) -> Iterator[tuple[Literal, float]]:
-    """Every literal on arrangement, and by how many nats it fits better than presence."""
+    """Every literal on arrangement, and the nats by which it fits better than presence."""
     paired = events[:MAX_PAIRED]
     for event in events:
         yield from _of_one(learning, event)
@@ -63,7 +63,7 @@ def _tried(learning: LearningData, events: Sequence[str]) -> Iterator[tuple[Lite
         yield from _of_order(learning, a, b)
     if learning.found.time_kind != "order":
         for a, b in combinations(paired, 2):
-            yield from _cut(learning, learning.found.gap(a, b), "within", (a, b))
+            yield from _limited(learning, learning.found.gap(a, b), "within", (a, b))
 
 
 def _of_one(learning: LearningData, event: str) -> Iterator[tuple[Literal, float]]:
@@ -71,9 +71,9 @@ def _of_one(learning: LearningData, event: str) -> Iterator[tuple[Literal, float
     for times in range(2, MAX_COUNTED + 1):
         literal = Literal("count", (event,), float(times))
         yield literal, _fit(learning, count >= times, count > 0)
-    yield from _cut(learning, learning.found.lateness(event), "late", (event,))
+    yield from _limited(learning, learning.found.lateness(event), "late", (event,))
     if learning.found.time_kind != "order":
-        yield from _cut(learning, learning.found.age(event), "recent", (event,))
+        yield from _limited(learning, learning.found.age(event), "recent", (event,))
 
 
 def _of_order(learning: LearningData, a: str, b: str) -> Iterator[tuple[Literal, float]]:
@@ -84,35 +84,35 @@ def _of_order(learning: LearningData, a: str, b: str) -> Iterator[tuple[Literal,
 
 
 def _fit(learning: LearningData, held: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
-    """By how many nats the label is told better by `held` than by one rate, in the sequences `among`."""
+    """Nats by which a rate where `held` and a rate elsewhere fit better than one, in sequences `among`."""
     used = among & learning.learn
     inside, outside = learning.carried[used & held], learning.carried[used & ~held]
     carrying = np.array([inside.sum(), outside.sum()], np.float64)
     sizes = np.array([len(inside), len(outside)], np.float64)
-    parts = log_likelihood(carrying, sizes - carrying).sum()
-    return float(parts - log_likelihood(carrying.sum(), (sizes - carrying).sum()))
+    two_rates = log_likelihood(carrying, sizes - carrying).sum()
+    return float(two_rates - log_likelihood(carrying.sum(), (sizes - carrying).sum()))
 
 
-def _cut(
+def _limited(
     learning: LearningData, measure: Measure, kind: str, events: tuple[str, ...]
 ) -> Iterator[tuple[Literal, float]]:
-    """The literal `measure <= limit` with the limit that tells most; none where all measures are alike."""
+    """The literal `measure <= limit` with the best limit; none if all measures are equal."""
     used = learning.learn & np.isfinite(measure)
     order = np.argsort(measure[used], kind="stable")
     values, carried = measure[used][order], learning.carried[used][order]
-    ends = np.flatnonzero(values[1:] > values[:-1])  # a cut lies after each of these
+    ends = np.flatnonzero(values[1:] > values[:-1])  # a limit lies after each of these
     if not len(ends):
         return
-    fits = _cut_fits(carried, ends)
+    fits = _limit_fits(carried, ends)
     unit = "" if kind == "late" else "s" if learning.found.time_kind == "datetime" else learning.unit
     bounds = np.append(values[ends], values[-1])
     limit = _best_limit(fits, bounds, kind == "late", unit)
-    # the best of many cuts fits by accident, by a margin that grows with the logarithm of their logarithm
+    # the best of n limits fits by accident, by a margin that grows like log log n
     yield Literal(kind, events, limit, unit=unit), float(fits.max() - np.log1p(np.log(len(ends))))
 
 
-def _cut_fits(carried: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.float64]:
-    """By how many nats each cut tells the label better than none."""
+def _limit_fits(carried: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Nats by which two rates, up to each limit and beyond it, fit better than one."""
     below, sizes = np.cumsum(carried)[ends].astype(np.float64), ends + 1.0
     total, size = float(carried.sum()), float(len(carried))
     inside = log_likelihood(below, sizes - below)
@@ -121,8 +121,10 @@ def _cut_fits(carried: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np
 
 
 def _best_limit(fits: NDArray[np.float64], bounds: NDArray[np.float64], whole: bool, unit: str) -> float:
-    """A limit that fits nearly as well as the best and has the fewest digits; cut i allows any limit from
-    `bounds[i]` on, below `bounds[i + 1]`."""
+    """The limit with the fewest digits among those that fit nearly as well as the best.
+
+    Every limit from `bounds[i]` up to, but not including, `bounds[i + 1]` has the fit `fits[i]`.
+    """
     if whole:
         return float(bounds[fits.argmax()])
     good = np.flatnonzero(fits >= fits.max() - SLACK)
@@ -135,7 +137,7 @@ def _best_limit(fits: NDArray[np.float64], bounds: NDArray[np.float64], whole: b
 
 
 def _roundest(low: float, high: float) -> tuple[int, float]:
-    """The number with fewest digits from `low` on, below `high`, and how many digits those are.
+    """The number with the fewest digits in low <= number < high, as (digits, number).
 
     >>> _roundest(0.8973, 1.102), _roundest(3.404, 3.47), _roundest(0.0, 0.2)
     ((1, 1.0), (3, 3.41), (0, 0.0))

@@ -1,8 +1,10 @@
-"""What a rule is worth: the nats that it saves in telling who carries the label, less those to write it.
+"""Worth of a rule by minimum description length (Rissanen 1978): nats it saves minus nats to write it.
 
-Two rates of the label, where the rule holds and where it does not, fit better than one: that is saved, so
-noise is borne and rare labels are not drowned. Every literal costs the logarithm of the number of literals
-there are: a longer rule must pay for its length.
+worth = LL(inside) + LL(outside) - LL(all) - penalty * (sum of literal prices + number of conjunctions)
+
+LL is the log-likelihood of the label at its best single rate, inside and outside the rule. Rates tolerate
+noise and do not drown rare labels. A literal costs the log of the number of literals, negations included, so
+a longer rule must pay for its length.
 """
 
 from dataclasses import dataclass
@@ -18,22 +20,22 @@ Dnf = frozenset[Conjunction]
 Mask = NDArray[np.bool_]
 
 NEGATED = 0.1
-"""Further price of a negated literal, in nats: of two that say the same, the plain one is taken."""
+"""Extra price of a negated literal, in nats: of two equivalent literals the plain one wins."""
 
 ARRANGED = 1.0
-"""Further price of a literal on arrangement, in nats."""
+"""Extra price of a literal on arrangement, in nats."""
 
 
 @dataclass(frozen=True)
 class DescriptionLength:
-    """Literals by number: i is `patterns.literals[i]`, i + n its negation; `penalty` multiplies prices."""
+    """Worth of rules over numbered literals: i is `patterns.literals[i]`, i + n its negation."""
 
     patterns: LiteralPatterns
     penalty: float
 
     @cached_property
     def held(self) -> NDArray[np.float32]:
-        """Which literal holds in which pattern: (2 n, patterns)."""
+        """1 where a literal holds in a pattern: (2 n, patterns)."""
         return np.concatenate([self.patterns.held, 1 - self.patterns.held])
 
     @cached_property
@@ -41,12 +43,12 @@ class DescriptionLength:
         """Nats to write each literal: (2 n,)."""
         arranged = np.array([literal.kind != "present" for literal in self.patterns.literals], np.float64)
         plain = np.log(2 * len(arranged)) + ARRANGED * arranged
-        # a negated condition on arrangement is the hardest to read
+        # a negated literal on arrangement is hardest to read
         negated = plain + NEGATED + ARRANGED * arranged
         return np.concatenate([plain, negated]) * self.penalty
 
     def opposite(self, literal: int) -> int:
-        """The number of the negation."""
+        """The number of a literal's negation."""
         n = len(self.patterns.literals)
         return literal - n if literal >= n else literal + n
 
@@ -62,11 +64,11 @@ class DescriptionLength:
         return result
 
     def count(self, mask: Mask) -> tuple[float, float]:
-        """Sequences of some patterns: with the label, and without."""
+        """Number of sequences in some patterns: with the label, and without."""
         return float(self.patterns.carrying[mask].sum()), float(self.patterns.lacking[mask].sum())
 
     def price(self, rule: Dnf) -> float:
-        """Nats to write a rule; what all conjunctions share is written once, as `(A | B) & C`."""
+        """Nats to write a rule; literals shared by all conjunctions are written once, as `(A | B) & C`."""
         shared = frozenset.intersection(*rule)
         if any(len(part - shared) != 1 for part in rule):
             shared = frozenset()
@@ -74,9 +76,9 @@ class DescriptionLength:
         return float(self.prices[sorted(used)].sum()) + self.penalty * len(rule)
 
     def saved(self, rule: Dnf) -> float:
-        """Nats that a rule saves; no rule saves nothing."""
+        """Nats that a rule saves; 0 for the empty rule."""
         return float(gain(*self.count(self.holds(rule)), self.patterns.totals)) if rule else 0.0
 
     def of(self, rule: Dnf) -> float:
-        """What a rule is worth; no rule is worth nothing."""
+        """What a rule is worth, in nats; 0 for the empty rule."""
         return self.saved(rule) - self.price(rule) if rule else 0.0

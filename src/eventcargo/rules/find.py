@@ -1,6 +1,5 @@
 """`find_rules`: for every label of a graph a short rule over its boundary, judged on held-out sequences."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
@@ -8,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.config import Settings, setting
+from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
+from eventcargo.progress import OnProgress
 from eventcargo.rules.candidates import LearningData, arranged_literals, presence_literals
 from eventcargo.rules.description_length import DescriptionLength, Dnf
 from eventcargo.rules.literals import Literal
@@ -20,51 +21,35 @@ from eventcargo.rules.rule import Literals, Rule, holds
 from eventcargo.rules.search import Search
 
 ACCIDENT = 0.01
-"""A rule is dropped where chance alone gives as many hits on held-out sequences with this probability."""
+"""A rule is dropped if as many held-out hits occur by accident with a higher probability."""
 
 
 @dataclass(frozen=True)
-class RuleConfig:
+class RuleConfig(Settings):
     """Settings of the search for rules."""
 
     kind: OneOf["arrangement", "presence"] = "arrangement"
-    """arrangement: count, order, adjacency, closeness in time and lateness too; presence: not these"""
-    held_out: float = 0.34
-    """share of sequences that rules are judged on and not learnt from"""
-    min_support: int = 20
-    """sequences that carry the label, and that do not, at least; no rule is looked for with fewer"""
-    min_precision: float = 0.3
-    """share of the held-out sequences where the rule holds that carry the label, at least"""
-    min_recall: float = 0.3
-    """share of the held-out sequences with the label in which the rule holds, at least"""
-    max_events: int = 30
-    """event types of a boundary that are looked at, the strongest ones"""
-    max_literals: int = 6
-    """literals of a conjunction, at most"""
-    max_conjunctions: int = 8
-    """conjunctions joined by OR, at most"""
-    penalty: float = 1.0
-    """price of a literal: higher gives shorter rules"""
+    """presence: whether event types occur; arrangement: also count, order, adjacency, gap, lateness"""
+    held_out: float = setting(0.34, ge=0.05, le=0.8)
+    """share of sequences held out to judge the rules"""
+    min_support: int = setting(20, ge=1)
+    """fewest sequences with the label, and without it, for which a rule is sought"""
+    min_precision: float = setting(0.3, ge=0, le=1)
+    """smallest precision of a rule on held-out sequences"""
+    min_recall: float = setting(0.3, ge=0, le=1)
+    """smallest recall of a rule on held-out sequences"""
+    max_events: int = setting(30, ge=1)
+    """most event types of a boundary, strongest first, that a rule may use"""
+    max_literals: int = setting(6, ge=1)
+    """most literals of a conjunction"""
+    max_conjunctions: int = setting(8, ge=1)
+    """most conjunctions joined by OR"""
+    penalty: float = setting(1.0, gt=0)
+    """multiplies the price of a literal: higher gives shorter rules"""
     unit: str = ""
-    """name of the unit of times that are plain numbers, such as h; rules show it"""
-    seed: int = 0
-    """number that the choice of held-out sequences follows from"""
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("arrangement", "presence"):
-            raise ConfigError(f"kind={self.kind!r}: use arrangement or presence")
-        if not 0.05 <= self.held_out <= 0.8:
-            raise ConfigError(f"held_out={self.held_out}: use a share from 0.05 to 0.8")
-        for name in ("min_precision", "min_recall"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name}={getattr(self, name)}: use a share from 0 to 1")
-        for name in ("min_support", "max_events", "max_literals", "max_conjunctions"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name)}: use 1 or more")
-        if not self.penalty > 0:
-            raise ConfigError(f"penalty={self.penalty}: use a number above 0")
-        if self.seed < 0:
-            raise ConfigError(f"seed={self.seed}: use 0 or more")
+    """unit of times given as plain numbers, such as h, shown in rules"""
+    seed: int = setting(0, ge=0)
+    """seed of the choice of held-out sequences"""
 
 
 def find_rules(
@@ -72,9 +57,9 @@ def find_rules(
     graph: LabelGraph,
     config: RuleConfig = RuleConfig(),  # noqa: B008 (frozen)
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> dict[str, Rule | None]:
-    """The rule of every label of a graph; None where no rule holds well enough.
+    """The rule of every label of a graph; None if no rule is good enough on held-out sequences.
 
     >>> from eventcargo.simulate import simulate
     >>> simulated = simulate("short", sequences=600, labels=2, seed=100)
@@ -84,26 +69,26 @@ def find_rules(
     missing = sorted(set(graph.labels) - set(data.label_names))
     if missing:
         raise DataError(
-            f"{len(missing):,} of {len(graph.labels):,} labels of the graph are not in the data, the first: "
-            f"{missing[0]!r}; give the data that the graph was made from"
+            f"{len(missing):,} of {counted(len(graph.labels), 'label')} of the graph not in the data, the "
+            f"first: {missing[0]!r}; give the data that the graph was made from"
         )
     boundaries = {label: graph.boundary(label)[: config.max_events] for label in graph.labels}
-    found = Occurrences.locate(data, {event for events in boundaries.values() for event in events})
+    occurrences = Occurrences.locate(data, {event for events in boundaries.values() for event in events})
     carried = data.label_matrix().tocsc()
     draw = np.random.default_rng(config.seed).random(len(data))
     rules: dict[str, Rule | None] = {}
     for done, (label, events) in enumerate(boundaries.items(), 1):
         column = carried[:, [data.label_names.index(label)]].toarray().ravel().astype(bool)
-        rules[label] = _find(label, events, found, column, draw, config)
+        rules[label] = _find(label, events, occurrences, column, draw, config)
         if progress is not None:
-            progress(done, len(boundaries))
+            progress("rules", done, len(boundaries), "labels")
     return rules
 
 
 def _find(
     label: str,
     events: list[str],
-    found: Occurrences,
+    occurrences: Occurrences,
     carried: NDArray[np.bool_],
     draw: NDArray[np.float64],
     config: RuleConfig,
@@ -111,7 +96,7 @@ def _find(
     if not events or min(carried.sum(), (~carried).sum()) < config.min_support:
         return None
     learn = _learning(carried, draw, config.held_out)
-    learning = LearningData(found, learn, carried, config.unit)
+    learning = LearningData(occurrences, learn, carried, config.unit)
     literals, patterns = _patterns(learning, events, config)
     best = Search(
         DescriptionLength(patterns, config.penalty), config.max_literals, config.max_conjunctions
@@ -122,7 +107,7 @@ def _find(
 def _patterns(
     learning: LearningData, events: list[str], config: RuleConfig
 ) -> tuple[list[Literal], LiteralPatterns]:
-    """The literals that a rule may use, and their patterns in the sequences to learn from."""
+    """The literals that a rule may use, and their patterns in the learning sequences."""
     narrowed, rows = learning.found.narrow(events)
     near = LearningData(narrowed, learning.learn[rows], learning.carried[rows], learning.unit)
     literals = presence_literals(events)
@@ -137,7 +122,7 @@ def _patterns(
 
 
 def _learning(carried: NDArray[np.bool_], draw: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
-    """The sequences to learn from: the same share of those with the label as of those without."""
+    """The learning sequences: the same share of sequences with the label and without it."""
     learn = np.ones(len(carried), bool)
     for rows in (np.flatnonzero(carried), np.flatnonzero(~carried)):
         order = rows[np.argsort(draw[rows], kind="stable")]
@@ -146,19 +131,20 @@ def _learning(carried: NDArray[np.bool_], draw: NDArray[np.float64], share: floa
 
 
 def _named(rule: Dnf, literals: list[Literal]) -> Literals:
-    """The literals behind the numbers: in the order of the boundary, negated ones last."""
+    """The literals of a rule in the order of the boundary, negated ones last."""
     named = [*literals, *(replace(literal, negated=True) for literal in literals)]
-    return tuple(tuple(named[at] for at in part) for part in sorted(map(sorted, rule)))
+    return tuple(tuple(named[at] for at in conjunction) for conjunction in sorted(map(sorted, rule)))
 
 
 def _judged(label: str, literals: Literals, learning: LearningData, config: RuleConfig) -> Rule | None:
-    """The rule with its figures on held-out sequences; None where it does not hold well enough there."""
+    """The rule with its figures on held-out sequences; None if it is not good enough there."""
     judge = ~learning.learn
     held, carried = holds(literals, learning.found)[judge], learning.carried[judge]
     support, carrying, hits = int(held.sum()), int(carried.sum()), int((held & carried).sum())
     if not hits:
         return None
     rule = Rule(label, literals, support, carrying, hits / support, hits / carrying)
+    # P(at least these hits) if the rule picked `support` of the held-out sequences at random
     by_accident = hypergeom.sf(hits - 1, len(held), carrying, support)
     weak = rule.precision < config.min_precision or rule.recall < config.min_recall
     return None if weak or by_accident > ACCIDENT else rule

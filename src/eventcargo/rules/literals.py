@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, counted
 from eventcargo.rules.occurrences import Occurrences
 
 Holds = NDArray[np.bool_]
@@ -18,15 +18,15 @@ WORDS = {
     "among", "as", "at", "before", "directly", "end", "events", "last", "of", "same", "the", "time", "times",
     "within",
 }  # fmt: skip
-"""Words of the rule language; an event type of this name is quoted."""
+"""Words of the rule language; an event type with such a name is quoted."""
 
 SPANS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
-"""Units in which seconds are told."""
+"""Units in which seconds are shown."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A form of literal: over how many event types, with a limit or not, how it is told and tested."""
+    """A form of literal: its number of event types, whether it has a limit, its text and its test."""
 
     events: int
     has_limit: bool
@@ -47,7 +47,7 @@ KINDS = {
 """Every kind of literal by name."""
 
 AT_ONCE = {"within": "{1} at the same time as {0}", "recent": "{0} at the end"}
-"""How a limit of no time is told."""
+"""Texts for a time limit of 0."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +68,19 @@ class Literal:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise DataError(f"no literal of kind {self.kind!r}; there are {', '.join(KINDS)}")
+            raise DataError(f"unknown kind of literal {self.kind!r}; use {', '.join(KINDS)}")
         kind = KINDS[self.kind]
         if len(self.events) != kind.events:
-            raise DataError(f"a literal {self.kind!r} is about {kind.events} event types; got {self.events}")
+            raise DataError(
+                f"a literal {self.kind!r} takes {counted(kind.events, 'event type')}; got {self.events}"
+            )
         if (self.limit is not None) != kind.has_limit:
             needed = "a limit" if kind.has_limit else "no limit"
-            raise DataError(f"a literal {self.kind!r} has {needed}; got {self.limit}")
+            raise DataError(f"a literal {self.kind!r} takes {needed}; got {self.limit}")
 
     @property
     def text(self) -> str:
-        """The literal in words; names with blanks or signs of the language are quoted."""
+        """The literal in words; names with blanks or symbols of the rule language are quoted."""
         kind = KINDS[self.kind]
         limit = (
             ""
@@ -86,16 +88,16 @@ class Literal:
             else (_span(self.limit, self.unit) if kind.timed else str(int(self.limit)))
         )
         form = AT_ONCE[self.kind] if self.limit == 0 and kind.timed else kind.form
-        told = form.format(*map(quoted, self.events), limit=limit)
+        text = form.format(*map(quoted, self.events), limit=limit)
         if not self.negated:
-            return told
-        return f"!{told}" if self.kind == "present" else f"!({told})"
+            return text
+        return f"!{text}" if self.kind == "present" else f"!({text})"
 
     def holds(self, found: Occurrences) -> Holds:
         """Where the literal holds: (sequences,)."""
         if KINDS[self.kind].timed and found.time_kind == "order":
             raise DataError(
-                f"{self.text!r} asks for times, the data have only an order; read them with times"
+                f"{self.text!r} needs times, but the data have only an order; read the data with times"
             )
         limits = () if self.limit is None else (self.limit,)
         held = KINDS[self.kind].holds(found, *self.events, *limits)
@@ -127,13 +129,13 @@ def quoted(name: str) -> str:
 
 
 def _span(limit: float, unit: str) -> str:
-    """A time in its unit; seconds in the largest unit that keeps it at 1 or more."""
+    """A time with its unit; seconds in the largest unit in which they are at least 1."""
     size, name = span_unit(limit) if unit == "s" else (1, unit)
     return f"{limit / size:.6g} {name}".strip()
 
 
 def span_unit(seconds: float) -> tuple[int, str]:
-    """The unit in which so many seconds are told: its length and its name.
+    """The unit in which a number of seconds is shown: its length and its name.
 
     >>> span_unit(7200), span_unit(0.5)
     ((3600, 'h'), (1, 's'))

@@ -1,7 +1,7 @@
-"""Occurrences: where and when some event types happened, and what can be measured on every sequence.
+"""Occurrences: where and when some event types occur, and measures of them in every sequence.
 
-Every measure is one number for each sequence: how often, how early, how late, how close in time. Where the
-events do not occur it is infinite (or 0 for a count), so that no condition on it can hold.
+A measure is one number per sequence: how often, how early, how late, how close in time. It is infinite (or 0
+for a count) in a sequence without the events, so that no condition on it holds there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ NOWHERE = Spots(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 @dataclass(frozen=True)
 class Occurrences:
-    """The occurrences of some event types in sequences; an event type that is not among them never occurs.
+    """The occurrences of some event types in sequences; any other event type counts as never occurring.
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("a", "b", "a"), (0.0, 2.0, 2.5), ())])
@@ -62,11 +62,13 @@ class Occurrences:
         return cls(data.time_kind, offsets[:-1], offsets[1:], times, spots)
 
     def narrow(self, names: Iterable[str]) -> "tuple[Occurrences, NDArray[np.int64]]":
-        """Only the sequences in which one of the event types occurs, and which they are."""
-        kept = {name: self.spots[name] for name in names if name in self.spots}
-        rows = np.unique(np.concatenate([np.zeros(0, np.int64), *(part.rows for part in kept.values())]))
-        spots = {name: Spots(part.flat, np.searchsorted(rows, part.rows)) for name, part in kept.items()}
-        return Occurrences(self.time_kind, self.starts[rows], self.stops[rows], self.times, spots), rows
+        """The occurrences in only the sequences that have one of the event types, and their rows."""
+        chosen = {name: self.spots[name] for name in names if name in self.spots}
+        rows = np.unique(np.concatenate([np.zeros(0, np.int64), *(spots.rows for spots in chosen.values())]))
+        narrowed = {
+            name: Spots(spots.flat, np.searchsorted(rows, spots.rows)) for name, spots in chosen.items()
+        }
+        return Occurrences(self.time_kind, self.starts[rows], self.stops[rows], self.times, narrowed), rows
 
     @property
     def n(self) -> int:
@@ -89,7 +91,7 @@ class Occurrences:
         return result
 
     def lateness(self, name: str) -> Measure:
-        """How many events from the end the last occurrence is: 1 where it is the last event."""
+        """Distance of the last occurrence from the end, in events: 1 if it is the last event."""
         spots = self.of(name)
         result = np.full(self.n, np.inf)
         result[spots.rows] = self.stops[spots.rows] - spots.flat
@@ -103,7 +105,7 @@ class Occurrences:
         return result
 
     def adjacent(self, name: str, following: str) -> NDArray[np.bool_]:
-        """Whether `following` comes right after `name` somewhere."""
+        """Whether `following` occurs directly after `name` anywhere."""
         a, b = self.of(name), self.of(following)
         at = np.searchsorted(b.flat, a.flat + 1)
         hit = _take(b.flat, at, -1) == a.flat + 1
@@ -113,11 +115,11 @@ class Occurrences:
         return result
 
     def gap(self, name: str, other: str) -> Measure:
-        """Shortest time between an occurrence of one and an occurrence of the other, in either order."""
+        """Shortest time between an occurrence of `name` and one of `other`, in either order."""
         a, b = self.of(name), self.of(other)
         after = np.searchsorted(b.flat, a.flat)
         result = np.full(self.n, np.inf)
-        # times do not fall within a sequence, so the nearest in time are the neighbours in order
+        # times never decrease within a sequence, so the nearest in time are neighbours in order
         for at in (after - 1, after):
             same = _take(b.rows, at, -1) == a.rows
             rows = a.rows[same]
@@ -127,7 +129,7 @@ class Occurrences:
 
 
 def _take(values: NDArray[np.int64], at: NDArray[np.int64], missing: int) -> NDArray[np.int64]:
-    """values[at], `missing` where `at` is outside."""
+    """values[at], or `missing` if `at` is out of range."""
     inside = (at >= 0) & (at < len(values))
     result = np.full(len(at), missing, np.int64)
     result[inside] = values[at[inside]]

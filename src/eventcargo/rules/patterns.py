@@ -1,7 +1,7 @@
-"""LiteralPatterns: which literals hold together, and how many sequences with and without the label show each.
+"""LiteralPatterns: which literals hold together, and the number of sequences with and without the label.
 
-A label looks at a handful of event types that most sequences do not have, so thousands of sequences show the
-same pattern; search works on patterns and never on sequences.
+A boundary has a handful of event types that most sequences lack, so thousands of sequences share a pattern;
+the search works on patterns and never on sequences.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Figures = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class LiteralPatterns:
-    """`held[i, q]`: literal i holds in pattern q; `carrying[q]`, `lacking[q]`: sequences with and without."""
+    """`held[i, q]`: literal i holds in pattern q. `carrying`, `lacking`: sequences with/without the label."""
 
     literals: tuple[Literal, ...]
     held: Figures  # (literals, patterns)
@@ -32,10 +32,9 @@ class LiteralPatterns:
         carried: NDArray[np.bool_],
         elsewhere: tuple[int, int] = (0, 0),
     ) -> "LiteralPatterns":
-        """Patterns of `held` (literals, sequences), and of those `elsewhere`, in which no literal
-        holds.
+        """Count the patterns of `held` (literals, sequences).
 
-        `elsewhere` counts the sequences with and without the label.
+        `elsewhere` adds sequences, with and without the label, in which no literal holds.
         """
         example, which = _distinct(held)
         nothing = np.zeros((len(literals), 1), np.float32)
@@ -55,12 +54,12 @@ class LiteralPatterns:
 
 
 def _distinct(held: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """An example of every distinct column, and which of them each column is; 64 rows at a time."""
+    """An example of every distinct column, and for each column the number of its example; 64 rows at once."""
     example, which = np.zeros(1, np.int64), np.zeros(held.shape[1], np.int64)
     for start in range(0, len(held), 64):
-        part = held[start : start + 64]
+        block = held[start : start + 64]
         rows = np.zeros((64, held.shape[1]), bool)
-        rows[: len(part)] = part
+        rows[: len(block)] = block
         words = np.ascontiguousarray(np.packbits(rows, axis=0).T).view(np.int64).reshape(-1)
         _, numbers = np.unique(words, return_inverse=True)
         joined = which * (int(numbers.max(initial=0)) + 1) + numbers
@@ -69,7 +68,7 @@ def _distinct(held: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def log_likelihood(carrying: ArrayLike, lacking: ArrayLike) -> NDArray[np.float64]:
-    """Greatest log-likelihood of labels that all have one rate, in nats.
+    """Maximum log-likelihood of labels that share one rate, in nats.
 
     >>> float(log_likelihood(2, 2).round(3))
     -2.773
@@ -80,9 +79,9 @@ def log_likelihood(carrying: ArrayLike, lacking: ArrayLike) -> NDArray[np.float6
 
 
 def gain(hits: ArrayLike, alarms: ArrayLike, totals: tuple[float, float]) -> NDArray[np.float64]:
-    """How much better two rates fit than one, in nats: inside (hits, false alarms) and outside of a rule.
+    """Nats by which two rates, inside (hits, false alarms) and outside a rule, fit better than one.
 
-    Minus infinity where the rate inside is not the higher one: such a rule speaks of the label's absence.
+    Minus infinity unless the rate inside is higher: such a rule would describe the label's absence.
     """
     carrying, lacking = totals
     hits, alarms = np.asarray(hits, np.float64), np.asarray(alarms, np.float64)

@@ -1,4 +1,4 @@
-"""Rule: when a label holds, in a form that people read, data are tested by and files keep."""
+"""Rule: when a label holds, as text to read, a condition to test on data, and JSON to keep."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ Literals = tuple[tuple[Literal, ...], ...]
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of a label: it holds where all literals of one of its groups do.
+    """A rule of a label: it holds in a sequence if all literals of one of its groups hold.
 
-    `support` counts the held-out sequences in which it holds, `carrying` those that carry the label;
-    `precision` and `recall` are measured on held-out sequences.
+    On held-out sequences, `support` counts those in which the rule holds and `carrying` those that carry the
+    label; `precision` and `recall` are measured there, too.
 
     >>> groups = ((Literal("present", ("A",)), Literal("present", ("B",), negated=True)),)
     >>> Rule("brake", groups, support=12, carrying=13, precision=1.0, recall=12 / 13).text
@@ -40,16 +40,16 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The rule in words, with what all groups share taken out: `(A | B) & C`."""
+        """The rule in words, with literals shared by all groups factored out: `(A | B) & C`."""
         return tell(self.literals)
 
     @property
     def events(self) -> tuple[str, ...]:
-        """The event types that the rule speaks of, each once."""
+        """The event types that the rule uses, each once."""
         return events_of(self.literals)
 
     def holds(self, data: EventDataset) -> NDArray[np.bool_]:
-        """Where the rule holds: (sequences,). An event type that the data do not have never occurs."""
+        """Where the rule holds: (sequences,). An event type missing from the data counts as absent."""
         return holds(self.literals, Occurrences.locate(data, self.events))
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,18 +64,19 @@ class Rule:
 
     @classmethod
     def from_dict(cls, label: str, content: Mapping[str, Any]) -> "Rule":
-        literals = tuple(tuple(Literal.from_dict(part) for part in group) for group in content["literals"])
+        literals = tuple(tuple(Literal.from_dict(row) for row in group) for group in content["literals"])
         figures = {name: content[name] for name in ("support", "carrying", "precision", "recall")}
         return cls(label, literals, **figures)
 
 
 def events_of(literals: Literals) -> tuple[str, ...]:
     """The event types of some groups of literals, each once, in order."""
-    return tuple(dict.fromkeys(event for group in literals for part in group for event in part.events))
+    events = (event for group in literals for literal in group for event in literal.events)
+    return tuple(dict.fromkeys(events))
 
 
 def holds(literals: Literals, found: Occurrences) -> NDArray[np.bool_]:
-    """Where all literals of one of the groups hold."""
+    """Where all literals of at least one group hold."""
     result = np.zeros(found.n, bool)
     for group in literals:
         held = np.ones(found.n, bool)
@@ -94,13 +95,14 @@ def tell(literals: Literals) -> str:
     """
     if len(literals) == 1:
         return " & ".join(literal.text for literal in literals[0])
-    shared = [part for part in literals[0] if all(part in group for group in literals)]
-    own = [[part.text for part in group if part not in shared] for group in literals]
+    shared = [literal for literal in literals[0] if all(literal in group for group in literals)]
+    own = [[literal.text for literal in group if literal not in shared] for group in literals]
     if shared and all(len(group) == 1 for group in own):
-        return " & ".join([f"({' | '.join(group[0] for group in own)})", *(part.text for part in shared)])
-    told = [" & ".join(part.text for part in group) for group in literals]
+        either = " | ".join(group[0] for group in own)
+        return " & ".join([f"({either})", *(literal.text for literal in shared)])
+    texts = [" & ".join(literal.text for literal in group) for group in literals]
     return " | ".join(
-        f"({text})" if len(group) > 1 else text for text, group in zip(told, literals, strict=True)
+        f"({text})" if len(group) > 1 else text for text, group in zip(texts, literals, strict=True)
     )
 
 
@@ -118,7 +120,7 @@ def write_rules(rules: Mapping[str, Rule | None], path: str | Path) -> None:
 
 
 def read_rules(path: str | Path) -> dict[str, Rule | None]:
-    """The rules of a file that `write_rules` wrote."""
+    """Read the rules of a file that `write_rules` wrote."""
     content = read_document(path, FORMAT, FORMAT_VERSION, "delete it and find the rules again")
     try:
         return {

@@ -1,4 +1,4 @@
-"""Processes with known boundaries, one regime per file; `simulate` makes any of them by name."""
+"""Simulated data with known boundaries, one regime per module; `simulate` runs a regime by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -22,7 +22,7 @@ __all__ = ["REGIMES", "ExactProcess", "Regime", "Simulated", "simulate"]
 
 @dataclass(frozen=True)
 class Regime:
-    """A kind of data: `config`, a frozen dataclass of its knobs, and the function that makes it."""
+    """A kind of data: `config` is the class of its settings, `make` the function that simulates it."""
 
     config: type[Any]
     make: Callable[[Any, int], Simulated]
@@ -43,19 +43,19 @@ REGIMES: Mapping[str, Regime] = {
 
 
 def simulate(regime: str, *, sequences: int | None = None, seed: int = 0, **knobs: Any) -> Simulated:
-    """Data of a regime with their truth; what is not given has the regime's default.
+    """Simulate a regime: data and their true boundaries. `knobs` override the regime's default settings.
 
     >>> simulated = simulate("fleet", sequences=100, labels=3, event_types=200, seed=1)
     >>> len(simulated.data), simulated.truth.labels
     (100, ['L000', 'L001', 'L002'])
     """
     if regime not in REGIMES:
-        raise ConfigError(f"no regime {regime!r}; choose from {', '.join(REGIMES)}")
+        raise ConfigError(f"no regime {regime!r}; use {', '.join(REGIMES)}")
     config = REGIMES[regime].config
     known = [field.name for field in fields(config)]
     unknown = sorted(set(knobs) - set(known))
     if unknown:
-        raise ConfigError(f"the regime {regime} has no knob {unknown[0]!r}; it has {', '.join(known)}")
+        raise ConfigError(f"the regime {regime} has no setting {unknown[0]!r}; use {', '.join(known)}")
     if sequences is not None:
         knobs["sequences"] = sequences
     return REGIMES[regime].make(config(**knobs), seed)

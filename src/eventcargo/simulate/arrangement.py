@@ -1,7 +1,7 @@
-"""Small dense data: a table of events (sequences, columns), a place for each, and the order that follows.
+"""Small dense data: a table of events (sequences, columns), and a place for each event that sorts its row.
 
-The regimes in which presence says nothing draw the labels first and what occurs in each sequence next,
-without looking at the labels; only then are events put in an order that fits the labels.
+In the regimes where presence carries no information, labels are drawn first, then the events of each sequence
+independently of its labels; finally the events are put in an order that fits the labels.
 """
 
 from dataclasses import dataclass
@@ -10,63 +10,56 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError
+from eventcargo.config import Settings, check_at_least, setting
+from eventcargo.errors import ConfigError, counted
 from eventcargo.simulate.background import zipf_weights
-from eventcargo.simulate.limits import check_count, check_share
 
 UNUSED = -1
-"""An entry of the table where nothing happens."""
+"""An empty entry of the table."""
 
 FILLER_ZIPF = 0.7
 
 
 @dataclass(frozen=True)
-class DenseConfig:
-    """Settings of every regime with few event types."""
+class DenseConfig(Settings):
+    """Settings of all regimes with few event types."""
 
-    sequences: int = 4_000
+    sequences: int = setting(4_000, ge=1)
     """number of sequences"""
-    event_types: int = 30
+    event_types: int = setting(30, ge=1)
     """number of event types, causes included"""
-    labels: int = 4
+    labels: int = setting(4, ge=1)
     """number of labels"""
-    label_noise: float = 0.0
-    """share of labels flipped, from true to false and from false to true"""
-    length_min: int = 20
-    """fewest events of a sequence"""
-    length_max: int = 40
-    """most events of a sequence"""
+    label_noise: float = setting(0.0, ge=0, le=0.5)
+    """share of labels flipped, in both directions"""
+    length_min: int = setting(20, ge=1)
+    """shortest sequence, in events"""
+    length_max: int = setting(40, ge=1)
+    """longest sequence, in events"""
 
     types_per_label: ClassVar[int] = 2
     events_per_label: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        check_count(self, "sequences", 1)
-        check_count(self, "labels", 1)
-        check_count(self, "event_types", self.labels * self.types_per_label + 2)
-        check_share(self, "label_noise", 0.0, 0.5)
+        super().__post_init__()
+        check_at_least(self, "event_types", self.labels * self.types_per_label + 2)
         self._check_lengths(self.labels * self.events_per_label + 1)
 
     def _check_lengths(self, least: int) -> None:
-        check_count(self, "length_min", 1)
         if self.length_min < least:
             raise ConfigError(
-                f"length_min={self.length_min}: {self.labels} labels need {least} events a sequence or more; "
-                "use longer sequences or fewer labels"
+                f"length_min={self.length_min}: use at least {least} for {counted(self.labels, 'label')}, "
+                "or fewer labels"
             )
-        check_count(self, "length_max", self.length_min)
+        check_at_least(self, "length_max", self.length_min)
 
 
 @dataclass(frozen=True)
 class ArrangedConfig(DenseConfig):
-    """Settings of the regimes in which presence says nothing."""
+    """Settings of the regimes where presence carries no information."""
 
-    label_share: float = 0.4
+    label_share: float = setting(0.4, ge=0.05, le=0.95)
     """share of sequences that carry a label, before noise"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_share(self, "label_share", 0.05, 0.95)
 
 
 @dataclass(frozen=True)
@@ -83,7 +76,7 @@ class Cast:
         return cls(types[:n_causes].reshape(config.labels, config.types_per_label), types[n_causes:])
 
     def draw_fillers(self, rng: np.random.Generator, counts: NDArray[np.int64]) -> NDArray[np.int32]:
-        """A table with `counts` fillers in each row, unused entries after them."""
+        """A table with `counts` fillers in each row, followed by unused entries."""
         width = int(counts.max(initial=0))
         weights = zipf_weights(len(self.fillers), FILLER_ZIPF)
         table = rng.choice(self.fillers, (len(counts), width), p=weights)
@@ -92,29 +85,29 @@ class Cast:
 
 
 def draw_sequence_lengths(rng: np.random.Generator, config: DenseConfig) -> NDArray[np.int64]:
-    """Any length allowed, with equal chance."""
+    """Lengths drawn uniformly from the allowed range."""
     return rng.integers(config.length_min, config.length_max, config.sequences, endpoint=True)
 
 
 def draw_labels(rng: np.random.Generator, config: ArrangedConfig) -> NDArray[np.bool_]:
-    """Labels drawn independently: (sequences, labels)."""
+    """Independent labels: (sequences, labels)."""
     return np.asarray(rng.random((config.sequences, config.labels)) < config.label_share)
 
 
 def shuffled_places(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Each row holds 0, 1, 2, ... in random order; fractions added to them cannot overtake a neighbour."""
+    """Rows of 0, 1, 2, ... in random order; adding a fraction to a place never overtakes the next one."""
     return rng.permuted(np.tile(np.arange(shape[1], dtype=np.float64), (shape[0], 1)), axis=1)
 
 
 def in_order(
     table: NDArray[np.int32], places: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The table with each row sorted by place, unused entries last, and the order that sorts it."""
+    """The table with each row sorted by place, unused entries last, and the sorting order."""
     order = np.argsort(np.where(table == UNUSED, np.inf, places), axis=1, kind="stable")
     return np.take_along_axis(table, order, 1), order
 
 
 def flatten(ordered: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Lengths, and the events one sequence after the other."""
+    """Lengths, and the concatenated events of all sequences."""
     used = ordered != UNUSED
     return used.sum(1), ordered[used]

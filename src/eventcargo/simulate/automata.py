@@ -1,7 +1,7 @@
 """Rules as small deterministic automata that read a sequence event by event.
 
-Any rule on presence, order, adjacency or counts is one; its state is all that a prefix tells about the rule,
-which is what makes exact posteriors possible.
+Every rule on presence, order, adjacency or counts is such an automaton. Its state holds all that a prefix
+says about the rule, which makes exact posteriors possible.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from eventcargo.simulate.rules import TrueRule
 
 @dataclass(frozen=True)
 class Automaton:
-    """State 0 is the start; `steps[state, event]` is the next state; `accepting[state]` at the end decides.
+    """A rule: start in state 0, go to `steps[state, event]` with each event, hold if the last is `accepting`.
 
-    The last column of `steps` is for an event of a type that no rule knows, so that hiding one can be asked
-    about. `signs` and `text` are the truth on the rule: the sign of each event type, and the rule in words.
+    The last column of `steps` is for an event type outside all rules, which stands for a hidden event.
+    `signs` and `text` are the true sign of each event type and the rule in words.
     """
 
     steps: NDArray[np.int64]  # (states, event types + 1)
@@ -27,19 +27,19 @@ class Automaton:
     text: str
 
     def states(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The state after each prefix of a sequence, the empty one first: (length + 1,)."""
-        found = np.zeros(len(ids) + 1, np.int64)
+        """The state after each prefix of a sequence, the empty prefix first: (length + 1,)."""
+        states = np.zeros(len(ids) + 1, np.int64)
         for position, event in enumerate(ids):
-            found[position + 1] = self.steps[found[position], event]
-        return found
+            states[position + 1] = self.steps[states[position], event]
+        return states
 
     def accepts(self, ids: NDArray[np.int64]) -> bool:
-        """Whether the rule holds for a whole sequence."""
+        """Whether the rule holds for a complete sequence."""
         return bool(self.accepting[self.states(ids)[-1]])
 
 
 def boolean(rule: TrueRule, names: list[str]) -> Automaton:
-    """A Boolean rule on presence; a state is the set of its event types seen so far.
+    """The automaton of a Boolean rule on presence; a state is the set of its event types seen so far.
 
     >>> from eventcargo.simulate.rules import Conjunction
     >>> both = boolean(TrueRule((Conjunction((0, 2)),)), ["A", "B", "C"])
@@ -57,11 +57,11 @@ def boolean(rule: TrueRule, names: list[str]) -> Automaton:
 
 
 def _holds(rule: TrueRule, seen: set[int]) -> bool:
-    return any(seen.issuperset(part.present) and seen.isdisjoint(part.absent) for part in rule.conjunctions)
+    return any(seen.issuperset(each.present) and seen.isdisjoint(each.absent) for each in rule.conjunctions)
 
 
 def before(a: int, b: int, names: list[str]) -> Automaton:
-    """Both occur, and the first `a` comes before the first `b`; the signs are 0, as in `ordered`.
+    """Rule: both occur, and the first `a` comes before the first `b`; the signs are 0, as in `ordered`.
 
     >>> before(0, 1, ["A", "B"]).accepts(np.array([0, 0, 1]))
     True
@@ -73,7 +73,7 @@ def before(a: int, b: int, names: list[str]) -> Automaton:
 
 
 def right_after(a: int, b: int, names: list[str]) -> Automaton:
-    """Somewhere `b` comes right after `a`; the signs are 0, as in `follows`.
+    """Rule: `b` comes right after `a` somewhere; the signs are 0, as in `follows`.
 
     >>> right_after(0, 1, ["A", "B"]).accepts(np.array([1, 0, 0]))
     False
@@ -85,7 +85,7 @@ def right_after(a: int, b: int, names: list[str]) -> Automaton:
 
 
 def at_least(a: int, times: int, names: list[str]) -> Automaton:
-    """`a` occurs at least `times` times.
+    """Rule: `a` occurs at least `times` times.
 
     >>> at_least(0, 2, ["A", "B"]).accepts(np.array([0, 1, 0]))
     True
@@ -96,5 +96,5 @@ def at_least(a: int, times: int, names: list[str]) -> Automaton:
 
 
 def _staying(n_states: int, n_types: int) -> NDArray[np.int64]:
-    """Steps of an automaton that never leaves its state."""
+    """The steps of an automaton that never leaves its state."""
     return np.tile(np.arange(n_states)[:, None], (1, n_types + 1))

@@ -1,23 +1,23 @@
 """The background of a simulation: lengths, common events by topic, and irregular times.
 
-Event types are Zipf-distributed. Each topic ranks them in its own way; a sequence mixes two topics with a
-ranking that all sequences share, so that events are correlated without any cause between them.
+Event types are Zipf-distributed. Each topic has its own ranking of them; a sequence mixes two topics with a
+ranking shared by all sequences, so that events are correlated without causing each other.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 SHARED = 0.3
-"""Share of background events drawn from the ranking that all topics share."""
+"""Share of background events drawn from the shared ranking."""
 
 BURST_SHARE = 0.4
-"""Share of events that follow the one before within a burst."""
+"""Share of events that follow the previous event within a burst."""
 
 
 def draw_lengths(
     rng: np.random.Generator, count: int, mean: float, sd: float, low: int, high: int
 ) -> NDArray[np.int64]:
-    """Rounded normal lengths, cut at `low` and `high`."""
+    """Rounded normal lengths, clipped to `low` and `high`."""
     return np.clip(np.rint(rng.normal(mean, sd, count)), low, high).astype(np.int64)
 
 
@@ -28,7 +28,7 @@ def zipf_weights(count: int, exponent: float) -> NDArray[np.float64]:
 
 
 class Topics:
-    """Topics over the event types `common`; `draw` gives background events for sequences."""
+    """Topics over the event types `common`; `draw` draws the background events of sequences."""
 
     def __init__(
         self, rng: np.random.Generator, common: NDArray[np.int32], n_topics: int, exponent: float
@@ -40,7 +40,7 @@ class Topics:
     def draw(
         self, rng: np.random.Generator, n_sequences: int, sequences: NDArray[np.int32]
     ) -> NDArray[np.int32]:
-        """One event for each entry of `sequences`, from that sequence's own mix of topics."""
+        """One event for each entry of `sequences`, from that sequence's mix of topics."""
         pair = rng.integers(self.n_topics, size=(n_sequences, 2), dtype=np.int32)
         first_share = rng.random(n_sequences, np.float32)
         use_first = rng.random(len(sequences), np.float32) < first_share[sequences]
@@ -60,7 +60,7 @@ def draw_times(rng: np.random.Generator, lengths: NDArray[np.int64]) -> NDArray[
 
 
 def accumulate(gaps: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Times from the gap before each event, counted in thousandths so that sums are exact."""
+    """Times from the gap before each event, summed in thousandths so that sums are exact."""
     elapsed = np.cumsum((gaps * 1000).astype(np.int64) + 1)
     before = np.concatenate([[0], elapsed])[np.cumsum(lengths) - lengths]
     return np.asarray((elapsed - np.repeat(before, lengths)) / 1000.0)

@@ -1,6 +1,6 @@
-"""The regime `chain`: u raises the chance of x, x causes the label; u is no cause of it.
+"""The regime `chain`: an event u raises the probability of x, which causes the label; u does not cause it.
 
-Given whether x occurs, the label is independent of u and of everything else. Where both occur, u comes first.
+Given whether x occurs, the label is independent of u and of everything else. If both occur, u comes first.
 """
 
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.config import setting
 from eventcargo.simulate.arrangement import (
     UNUSED,
     Cast,
@@ -18,7 +19,6 @@ from eventcargo.simulate.arrangement import (
     shuffled_places,
 )
 from eventcargo.simulate.background import draw_times
-from eventcargo.simulate.limits import check_share
 from eventcargo.simulate.rules import flip
 from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, event_names
 
@@ -27,25 +27,20 @@ from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, e
 class ChainConfig(DenseConfig):
     """Settings of the regime `chain`."""
 
-    start: float = 0.4
-    """chance that u occurs"""
-    passes_on: float = 0.8
-    """chance of x where u occurred"""
-    alone: float = 0.15
-    """chance of x where u did not occur"""
-    causes: float = 0.9
-    """chance of the label where x occurred"""
-    leak: float = 0.05
-    """chance of the label where x did not occur"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("start", "passes_on", "alone", "causes", "leak"):
-            check_share(self, name)
+    start: float = setting(0.4, ge=0, le=1)
+    """probability of u"""
+    passes_on: float = setting(0.8, ge=0, le=1)
+    """probability of x if u occurs"""
+    alone: float = setting(0.15, ge=0, le=1)
+    """probability of x if u does not occur"""
+    causes: float = setting(0.9, ge=0, le=1)
+    """probability of the label if x occurs"""
+    leak: float = setting(0.05, ge=0, le=1)
+    """probability of the label if x does not occur"""
 
 
 def simulate_chain(config: ChainConfig, seed: int = 0) -> Simulated:
-    """Sequences with a chain for each label.
+    """Simulate sequences with one chain for each label.
 
     >>> simulate_chain(ChainConfig(sequences=10, labels=1)).rules
     {'L000': 'E00011, itself raised by E00002'}

@@ -1,13 +1,14 @@
-"""The regime `confounded`: a hidden cause raises a recorded event and the label; nothing recorded shows it.
+"""The regime `confounded`: an unrecorded cause raises both a recorded event, the decoy, and the label.
 
-Here the assumption that all common causes are recorded fails, on purpose: the decoy stays dependent on the
-label whatever is held fixed. The truth holds the recorded cause alone.
+This violates, on purpose, the assumption that all common causes are recorded: the decoy stays dependent
+on the label whatever is held fixed. The truth contains only the recorded cause.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from eventcargo.config import setting
 from eventcargo.simulate.arrangement import (
     UNUSED,
     Cast,
@@ -18,7 +19,6 @@ from eventcargo.simulate.arrangement import (
     shuffled_places,
 )
 from eventcargo.simulate.background import draw_times
-from eventcargo.simulate.limits import check_share
 from eventcargo.simulate.rules import flip
 from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, event_names
 
@@ -27,31 +27,24 @@ from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, e
 class ConfoundedConfig(DenseConfig):
     """Settings of the regime `confounded`."""
 
-    cause_share: float = 0.3
-    """chance that the recorded cause occurs"""
-    hidden_share: float = 0.3
-    """chance of the hidden cause"""
-    decoy: float = 0.7
-    """chance of the decoy under the hidden cause"""
-    decoy_alone: float = 0.1
-    """chance of the decoy otherwise"""
-    strength: float = 0.8
-    """chance that the recorded cause brings the label about"""
-    hidden_strength: float = 0.6
-    """chance that the hidden cause brings the label about"""
-    leak: float = 0.02
-    """chance of the label without any cause"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("cause_share", "hidden_share", "decoy", "decoy_alone"):
-            check_share(self, name)
-        for name in ("strength", "hidden_strength", "leak"):
-            check_share(self, name)
+    cause_share: float = setting(0.3, ge=0, le=1)
+    """probability of the recorded cause"""
+    hidden_share: float = setting(0.3, ge=0, le=1)
+    """probability of the hidden cause"""
+    decoy: float = setting(0.7, ge=0, le=1)
+    """probability of the decoy with the hidden cause"""
+    decoy_alone: float = setting(0.1, ge=0, le=1)
+    """probability of the decoy without the hidden cause"""
+    strength: float = setting(0.8, ge=0, le=1)
+    """probability that the recorded cause produces the label"""
+    hidden_strength: float = setting(0.6, ge=0, le=1)
+    """probability that the hidden cause produces the label"""
+    leak: float = setting(0.02, ge=0, le=1)
+    """probability of the label without any cause"""
 
 
 def simulate_confounded(config: ConfoundedConfig, seed: int = 0) -> Simulated:
-    """Sequences with a hidden common cause for each label.
+    """Simulate sequences with a hidden common cause for each label.
 
     >>> simulate_confounded(ConfoundedConfig(sequences=10, labels=1)).rules
     {'L000': 'E00002 | hidden cause, which also raises E00011'}

@@ -1,9 +1,9 @@
 """The regime `exact`: a Markov chain of events whose conditional probabilities are known in closed form.
 
-A sequence ends with chance `end` before each event, and at `length_max` at the latest; a label is its rule,
-flipped with chance `label_noise`. Given a prefix, the future depends on its length and last event alone,
-and a rule on the state of its automaton, so one backward pass over (length, last event, state) gives
-P(label | prefix) exactly. Methods that need a model can be tested with these probabilities instead.
+A sequence ends with probability `end` before each event, and at `length_max` at the latest; a label is its
+rule, flipped with probability `label_noise`. Given a prefix, the future depends only on the prefix's length
+and last event, and a rule only on the state of its automaton, so one backward pass over (length, last event,
+state) gives P(label | prefix) exactly. These probabilities replace a trained model in tests.
 """
 
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.config import Settings, check_at_least, setting
+from eventcargo.errors import DataError
 from eventcargo.simulate.automata import Automaton, at_least, before, boolean, right_after
 from eventcargo.simulate.background import draw_times
-from eventcargo.simulate.limits import check_count, check_share
 from eventcargo.simulate.rules import Conjunction, TrueRule, flip
 from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, event_names
 
@@ -30,44 +30,34 @@ N_RULES = 6
 
 
 @dataclass(frozen=True)
-class ExactConfig:
+class ExactConfig(Settings):
     """Settings of the regime `exact`."""
 
-    sequences: int = 4_000
+    sequences: int = setting(4_000, ge=1)
     """number of sequences"""
-    event_types: int = 12
-    """number of event types; the first ten stand in the rules, the others in none"""
-    labels: int = N_RULES
-    """number of labels: AND, OR, AND NOT, before, right after, at least twice, in this order"""
-    label_noise: float = 0.02
-    """share of labels flipped, from true to false and from false to true"""
-    length_min: int = 3
-    """fewest events of a sequence"""
-    length_max: int = 20
-    """most events of a sequence"""
-    end: float = 0.1
-    """chance that a sequence ends before the next event, once it has `length_min` events"""
-    concentration: float = 1.0
-    """evenness of the chain: small values make some next events far more likely than others"""
+    event_types: int = setting(12, ge=MIN_TYPES)
+    """number of event types; the rules use the first ten"""
+    labels: int = setting(N_RULES, ge=1, le=N_RULES)
+    """number of labels; their rules, in order: AND, OR, AND NOT, before, right after, at least twice"""
+    label_noise: float = setting(0.02, ge=0, le=0.5)
+    """share of labels flipped, in both directions"""
+    length_min: int = setting(3, ge=1)
+    """shortest sequence, in events"""
+    length_max: int = setting(20, ge=1)
+    """longest sequence, in events"""
+    end: float = setting(0.1, ge=0, le=1)
+    """probability that a sequence ends before the next event, once it has `length_min` events"""
+    concentration: float = setting(1.0, ge=0.01, le=1000)
+    """evenness of the chain: with small values, some next events are far more likely than others"""
 
     def __post_init__(self) -> None:
-        check_count(self, "sequences", 1)
-        check_count(self, "event_types", MIN_TYPES)
-        check_count(self, "labels", 1)
-        if self.labels > N_RULES:
-            raise ConfigError(
-                f"labels={self.labels}: the regime exact has {N_RULES} rules; use 1 to {N_RULES}"
-            )
-        check_count(self, "length_min", 1)
-        check_count(self, "length_max", self.length_min)
-        check_share(self, "label_noise", 0.0, 0.5)
-        check_share(self, "end", 0.0, 1.0)
-        check_share(self, "concentration", 0.01, 1000.0)
+        super().__post_init__()
+        check_at_least(self, "length_max", self.length_min)
 
 
 @dataclass(frozen=True)
 class ExactProcess:
-    """A process with known conditionals: probabilities of the first event, of the next one, and rules.
+    """A process with known conditionals: the probabilities of the first and the next event, and the rules.
 
     >>> process = ExactProcess.from_config(ExactConfig(), seed=1)
     >>> process.next_event([]).shape, process.labels([3, 1]).shape
@@ -81,7 +71,7 @@ class ExactProcess:
 
     @classmethod
     def from_config(cls, config: ExactConfig, seed: int = 0) -> "ExactProcess":
-        """A chain drawn at random, with the regime's rules."""
+        """Draw a random chain, with the regime's rules."""
         rng = np.random.default_rng(seed)
         alpha = np.full(config.event_types, config.concentration)
         names = event_names(config.event_types)
@@ -89,33 +79,33 @@ class ExactProcess:
         return cls(config, rng.dirichlet(alpha), rng.dirichlet(alpha, config.event_types), rules)
 
     def end_chance(self, length: int) -> float:
-        """Chance that a sequence of this length so far has ended."""
+        """Probability that a sequence ends at this length, given that it has reached it."""
         if length >= self.config.length_max:
             return 1.0
         return self.config.end if length >= self.config.length_min else 0.0
 
     def next_event(self, ids: Ids) -> NDArray[np.float64]:
-        """P(next event | prefix): (event types + 1,), the last entry is the end of the sequence."""
+        """P(next event | prefix): (event types + 1,); the last entry is the end of the sequence."""
         return self.next_event_probabilities(ids)[-1]
 
     def labels(self, ids: Ids) -> NDArray[np.float64]:
-        """P(label | prefix), where it is not known whether the sequence goes on: (labels,)."""
+        """P(label | prefix), whether or not the sequence continues: (labels,)."""
         return self.label_posteriors(ids)[-1]
 
     def labels_complete(self, ids: Ids) -> NDArray[np.float64]:
-        """P(label | whole sequence): (labels,); an event of type `event_types` is hidden and of no rule."""
+        """P(label | complete sequence): (labels,); an event of type `event_types` is in no rule."""
         checked = self._checked(ids, hidden=1)
         return self._noisy(np.array([rule.accepts(checked) for rule in self.rules], np.float64))
 
     def next_event_probabilities(self, ids: Ids) -> NDArray[np.float64]:
-        """`next_event` for every prefix, the empty one first: (length + 1, event types + 1)."""
+        """`next_event` for every prefix, the empty prefix first: (length + 1, event types + 1)."""
         checked = self._checked(ids)
         probabilities = np.concatenate([self.first[None], self.following[checked]])
         ends = np.array([self.end_chance(length) for length in range(len(probabilities))])[:, None]
         return np.concatenate([(1 - ends) * probabilities, ends], axis=1)
 
     def label_posteriors(self, ids: Ids) -> NDArray[np.float64]:
-        """`labels` for every prefix, the empty one first: (length + 1, labels)."""
+        """`labels` for every prefix, the empty prefix first: (length + 1, labels)."""
         checked = self._checked(ids)
         last = np.concatenate([[len(self.first)], checked])
         lengths = np.arange(len(last))
@@ -145,21 +135,21 @@ class ExactProcess:
             values[length] = end * rule.accepting + (1 - end) * (probabilities @ after)
         return values
 
-    def _noisy(self, chance: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Chance of a label from the chance of its rule."""
-        return chance * (1 - 2 * self.config.label_noise) + self.config.label_noise
+    def _noisy(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability of a label from the probability of its rule."""
+        return probability * (1 - 2 * self.config.label_noise) + self.config.label_noise
 
     def _checked(self, ids: Ids, hidden: int = 0) -> NDArray[np.int64]:
         checked = np.asarray(ids, np.int64).reshape(-1)
         if len(checked) > self.config.length_max:
-            raise DataError(f"{len(checked)} events; this process makes at most {self.config.length_max}")
+            raise DataError(f"{len(checked)} events; this process has at most {self.config.length_max}")
         wrong = checked[(checked < 0) | (checked >= len(self.first) + hidden)]
         if len(wrong):
-            raise DataError(f"event type {wrong[0]}: this process knows 0 to {len(self.first) - 1}")
+            raise DataError(f"event type {wrong[0]}: this process has 0 to {len(self.first) - 1}")
         return checked
 
     def sample(self, sequences: int, seed: int = 0) -> Simulated:
-        """Sequences drawn from the process, with labels and truth."""
+        """Draw sequences from the process, with their labels and the truth."""
         rng = np.random.default_rng(seed)
         table, lengths = self._draw(rng, sequences)
         holds = np.stack([_accepted(rule, table, lengths) for rule in self.rules], axis=1)
@@ -171,7 +161,7 @@ class ExactProcess:
         return assemble("exact", self.config, seed, columns, truth)
 
     def _draw(self, rng: np.random.Generator, sequences: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Events (sequences, length_max), of which each row counts up to its length."""
+        """Events (sequences, length_max) and lengths; a row is valid up to its length."""
         cumulative = np.cumsum(np.concatenate([self.following, self.first[None]]), axis=1)
         last = np.full(sequences, len(self.first))
         table = np.zeros((sequences, self.config.length_max), np.int64)
@@ -186,7 +176,7 @@ class ExactProcess:
 
 
 def simulate_exact(config: ExactConfig, seed: int = 0) -> Simulated:
-    """Sequences of the process that `ExactProcess.from_config(config, seed)` gives.
+    """Simulate sequences of the process `ExactProcess.from_config(config, seed)`.
 
     >>> simulate_exact(ExactConfig(sequences=10, labels=2)).rules
     {'L000': 'E00000 & E00001', 'L001': 'E00002 | E00003'}

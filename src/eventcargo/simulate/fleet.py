@@ -1,7 +1,7 @@
 """The regime `fleet`: many event types, long sequences, Boolean rules on presence, long-tailed labels.
 
-The situation of the paper: trouble codes of vehicles. Labels are computed from the finished sequences, so
-that a rule that holds by accident counts; then noise is added.
+The paper's setting: trouble codes of vehicles. Labels are computed from the finished sequences, so that a
+rule that holds by accident counts; then noise is added.
 """
 
 from dataclasses import dataclass
@@ -9,93 +9,85 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.config import Settings, check_at_least, setting
 from eventcargo.errors import ConfigError
 from eventcargo.simulate.background import Topics, draw_lengths, draw_times
-from eventcargo.simulate.limits import check_count, check_share
 from eventcargo.simulate.planting import Planted, attach, plant, planted_events, stray
 from eventcargo.simulate.rulebook import Rulebook, draw_sizes
 from eventcargo.simulate.rules import Presence, TrueRule, flip
 from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, event_names
 
 TOP_SHARE = 0.2
-"""The most common label is planted in at most this share of sequences."""
+"""Largest share of sequences in which the most common label is planted."""
 
 PLANTED_SHARE = 0.35
-"""Plants fill at most this share of all events; supports are scaled down together until they fit."""
+"""Largest share of planted events among all events; supports are scaled down together to fit."""
 
 MIN_POSITIVES = 12
-"""Planted carriers of each conjunction, at least, where the plants fit."""
+"""Smallest number of planted sequences for each conjunction, if the planted events fit."""
 
 STRAY_SHARE = 0.2
-"""A cause occurs alone this often, in multiples of the positives of its rarest conjunction."""
+"""Lone occurrences of a cause, as a multiple of the positives of its rarest conjunction."""
 
 COMPANION_CHANCE, PRECURSOR_CHANCE = 0.8, 0.5
 MIN_BACKGROUND = 5
 
 HUB_USES, HUB_SHARE = 18, 0.1
-"""A hub stands in at most so many rules (as in a real fleet), and in at most this share of all rules."""
+"""Most rules that share a hub (as in a real fleet), and the largest share of all rules that do."""
 
 
 @dataclass(frozen=True)
-class FleetConfig:
+class FleetConfig(Settings):
     """Settings of the regime `fleet`; the paper's size is 100,000 sequences, 29,100 types, 474 labels."""
 
-    sequences: int = 20_000
+    sequences: int = setting(20_000, ge=1)
     """number of sequences"""
-    event_types: int = 2_000
-    """number of event types; at most a quarter of them are causes, what is no cause or decoy is background"""
-    labels: int = 50
+    event_types: int = setting(2_000, ge=8)
+    """number of event types; at most a quarter are causes, all but causes and decoys are background"""
+    labels: int = setting(50, ge=1)
     """number of labels"""
-    label_noise: float = 0.01
-    """share of true labels lost; as many false ones are added, on average"""
-    length_mean: float = 100.0
-    """mean number of events of a sequence"""
-    length_sd: float = 35.0
-    """standard deviation of the number of events"""
-    length_min: int = 20
-    """fewest events of a sequence"""
-    length_max: int = 192
-    """most events of a sequence"""
-    max_boundary: int = 27
-    """largest boundary; sizes are drawn from those of a real fleet and cut here"""
-    empty_share: float = 0.0
+    label_noise: float = setting(0.01, ge=0, le=1)
+    """share of true labels dropped; as many false labels are added, on average"""
+    length_mean: float = setting(100.0, gt=0)
+    """mean number of events per sequence"""
+    length_sd: float = setting(35.0, ge=0)
+    """standard deviation of the number of events per sequence"""
+    length_min: int = setting(20, ge=1)
+    """shortest sequence, in events"""
+    length_max: int = setting(192, ge=1)
+    """longest sequence, in events"""
+    max_boundary: int = setting(27, ge=1)
+    """largest boundary; sizes follow a real fleet, up to this limit"""
+    empty_share: float = setting(0.0, ge=0, le=1)
     """share of labels without a cause, which occur at random"""
-    negated_share: float = 0.2
+    negated_share: float = setting(0.2, ge=0, le=0.5)
     """share of negated literals among those that may be negated (never the first of a conjunction)"""
-    or_share: float = 0.25
-    """share of rules that are made an OR of two or three conjunctions, besides the large ones"""
-    hub_share: float = 0.6
-    """chance that a literal is an event type used by another rule (never the first of a conjunction)"""
-    near_miss: float = 0.4
-    """near misses for each literal, as a multiple of the conjunction's positives; 0 for none"""
-    companion_share: float = 0.3
-    """share of causes with a decoy that mostly follows closely and causes nothing"""
-    precursor_share: float = 0.2
-    """share of causes with an event type that often comes before and acts through the cause alone"""
-    rarest_support: int = 40
+    or_share: float = setting(0.25, ge=0, le=1)
+    """share of rules that are an OR of two or three conjunctions, in addition to large rules"""
+    hub_share: float = setting(0.6, ge=0, le=1)
+    """probability that a literal is shared with another rule (never the first of a conjunction)"""
+    near_miss: float = setting(0.4, ge=0, le=10)
+    """near misses per literal, as a multiple of the conjunction's positives; 0 for none"""
+    companion_share: float = setting(0.3, ge=0, le=1)
+    """share of causes with a decoy that usually follows closely and causes nothing"""
+    precursor_share: float = setting(0.2, ge=0, le=1)
+    """share of causes with a precursor, which often comes before and acts only through the cause"""
+    rarest_support: int = setting(40, ge=1)
     """planted positives of the rarest label"""
-    support_ratio: float = 100.0
-    """planted positives of the most common label, as a multiple of the rarest one's"""
-    topics: int = 20
+    support_ratio: float = setting(100.0, ge=1)
+    """planted positives of the most common label, as a multiple of those of the rarest label"""
+    topics: int = setting(20, ge=1)
     """number of background topics"""
-    zipf: float = 1.0
+    zipf: float = setting(1.0, ge=0, le=5)
     """exponent of the background's Zipf distribution"""
 
     def __post_init__(self) -> None:
-        for name, least in {"sequences": 1, "event_types": 8, "labels": 1, "max_boundary": 1}.items():
-            check_count(self, name, least)
-        for name, least in {"rarest_support": 1, "topics": 1, "length_min": 1}.items():
-            check_count(self, name, least)
-        check_count(self, "length_max", self.length_min)
-        check_share(self, "length_mean", self.length_min, self.length_max)
-        for name in ("label_noise", "empty_share", "or_share", "hub_share", "companion_share"):
-            check_share(self, name)
-        check_share(self, "precursor_share")
-        check_share(self, "negated_share", 0.0, 0.5)
-        check_share(self, "near_miss", 0.0, 10.0)
-        check_share(self, "length_sd", 0.0, 1e6)
-        check_share(self, "zipf", 0.0, 5.0)
-        check_share(self, "support_ratio", 1.0, 1e6)
+        super().__post_init__()
+        check_at_least(self, "length_max", self.length_min)
+        if not self.length_min <= self.length_mean <= self.length_max:
+            raise ConfigError(
+                f"length_mean={self.length_mean}: use a number from {self.length_min} to {self.length_max}"
+            )
         if self.event_types // 4 < self.max_boundary:
             raise ConfigError(
                 f"event_types={self.event_types:,} allows {self.event_types // 4:,} causes, fewer than "
@@ -104,7 +96,7 @@ class FleetConfig:
 
 
 def simulate_fleet(config: FleetConfig, seed: int = 0) -> Simulated:
-    """A simulated fleet.
+    """Simulate a fleet.
 
     >>> config = FleetConfig(sequences=200, event_types=400, labels=5, max_boundary=4)
     >>> fleet = simulate_fleet(config, seed=1)
@@ -144,7 +136,7 @@ def _draw_rules(rng: np.random.Generator, config: FleetConfig, causes: NDArray[n
 
 
 def _draw_positives(rng: np.random.Generator, config: FleetConfig, rules: list[TrueRule]) -> list[int]:
-    """How often each rule is planted: a power law from the most common to the rarest, in random order."""
+    """How often to plant each rule: a power law from the most common to the rarest, in random order."""
     top = min(config.rarest_support * config.support_ratio, TOP_SHARE * config.sequences)
     low = min(config.rarest_support, top)
     fall = np.log(np.arange(1, config.labels + 1)) / np.log(max(config.labels, 2))
@@ -152,9 +144,9 @@ def _draw_positives(rng: np.random.Generator, config: FleetConfig, rules: list[T
     least = np.array([MIN_POSITIVES * len(rule.conjunctions) for rule in rules])
     wanted = np.minimum(np.maximum(wanted, least), config.sequences)
     needed = sum(
-        planted_events(part, round(count / len(rule.conjunctions)), config.near_miss)
+        planted_events(conjunction, round(count / len(rule.conjunctions)), config.near_miss)
         for rule, count in zip(rules, wanted, strict=True)
-        for part in rule.conjunctions
+        for conjunction in rule.conjunctions
     )
     scale = min(1.0, PLANTED_SHARE * config.sequences * config.length_mean / max(needed, 1))
     return [max(1, round(count * scale)) for count in wanted.tolist()]
@@ -162,7 +154,7 @@ def _draw_positives(rng: np.random.Generator, config: FleetConfig, rules: list[T
 
 @dataclass(frozen=True)
 class Partners:
-    """For some causes, the decoy that follows them and the one that comes before: cause -> decoy."""
+    """Decoys that follow (companions) or precede (precursors) some causes: cause -> decoy."""
 
     companions: dict[int, int]
     precursors: dict[int, int]
@@ -171,7 +163,7 @@ class Partners:
 def _draw_partners(
     rng: np.random.Generator, config: FleetConfig, rules: list[TrueRule], decoys: NDArray[np.int32]
 ) -> Partners:
-    """Which causes have which decoy; every decoy has one cause, and half of `decoys` is always enough."""
+    """Assign decoys to causes; every decoy has one cause, and half of `decoys` is always enough."""
     causes = sorted({event for rule in rules for event in rule.signs})
     free = iter(decoys.tolist())
     return Partners(
@@ -181,7 +173,7 @@ def _draw_partners(
 
 
 def _stray_rates(rules: list[TrueRule], positives: list[int], partners: Partners) -> dict[int, float]:
-    """Expected number of lone occurrences of each cause and of each decoy."""
+    """Expected number of lone occurrences of each cause and each decoy."""
     rates: dict[int, float] = {}
     for rule, count in zip(rules, positives, strict=True):
         for event in rule.signs:
@@ -199,7 +191,7 @@ def _plant(
     partners: Partners,
     rates: dict[int, float],
 ) -> Planted:
-    """All planted events, with the companions and precursors that come with them."""
+    """All planted events, with their companions and precursors."""
     rules_planted = [
         plant(rng, rule, count, config.sequences, config.near_miss)
         for rule, count in zip(rules, positives, strict=True)
@@ -215,7 +207,7 @@ def _plant(
 def _complete(
     rng: np.random.Generator, config: FleetConfig, planted: Planted, common: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], Planted]:
-    """Lengths and all events in order: the plants, filled up with background to the length drawn."""
+    """Lengths and all events in order: the planted events, filled up with background to the drawn length."""
     n = config.sequences
     wanted = draw_lengths(rng, n, config.length_mean, config.length_sd, config.length_min, config.length_max)
     missing = np.maximum(wanted - np.bincount(planted.sequences, minlength=n), MIN_BACKGROUND)
@@ -228,15 +220,15 @@ def _complete(
 
 
 def _cut(rng: np.random.Generator, occurrences: Planted, n: int, most: int) -> Planted:
-    """At most `most` events a sequence; which ones go is random."""
+    """Drop random events so that each sequence has at most `most`."""
     too_long = np.bincount(occurrences.sequences, minlength=n) > most
     touched = rng.permutation(np.flatnonzero(too_long[occurrences.sequences]))
     touched = touched[np.argsort(occurrences.sequences[touched], kind="stable")]
     rows = occurrences.sequences[touched]
     rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    kept = np.ones(len(occurrences), bool)
-    kept[touched[rank >= most]] = False
-    return occurrences.take(np.flatnonzero(kept))
+    keep = np.ones(len(occurrences), bool)
+    keep[touched[rank >= most]] = False
+    return occurrences.take(np.flatnonzero(keep))
 
 
 def _labels(
@@ -246,7 +238,7 @@ def _labels(
     positives: list[int],
     occurrences: Planted,
 ) -> NDArray[np.bool_]:
-    """Which labels each sequence carries: the rules on what happened, empty ones at random, then noise."""
+    """The labels of each sequence: by rule, at random for labels without a cause, then noise."""
     wanted = [event for rule in rules for event in rule.signs]
     presence = Presence(occurrences.sequences, occurrences.events, config.sequences, wanted)
     holds = np.zeros((config.sequences, len(rules)), bool)

@@ -1,7 +1,7 @@
 """The regime `follows`: a label holds iff event b comes right after event a somewhere in the sequence.
 
-Every sequence has both twice, once side by side (a b where the label holds, b a where it does not) and once
-apart, so that neither presence nor closeness tells. The sign of both is 0: neither promotes by itself.
+Every sequence has both twice, once side by side (a b if the label holds, b a if not) and once apart, so that
+neither presence nor closeness reveals the label. The sign of both is 0: neither promotes by itself.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class FollowsConfig(ArrangedConfig):
 
 
 def simulate_follows(config: FollowsConfig, seed: int = 0) -> Simulated:
-    """Sequences in which one event right after another decides.
+    """Simulate sequences in which one event right after another decides.
 
     >>> simulate_follows(FollowsConfig(sequences=10, labels=1)).rules
     {'L000': 'E00011 right after E00002'}
@@ -52,7 +52,7 @@ def simulate_follows(config: FollowsConfig, seed: int = 0) -> Simulated:
 
 
 def _cause_columns(cast: Cast, holds: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Four columns for each label: the two side by side, then a and b that stand apart."""
+    """Four columns for each label: the adjacent pair, then a and b apart."""
     a, b = cast.causes[:, 0], cast.causes[:, 1]
     columns = np.empty((*holds.shape, 4), np.int32)
     columns[:, :, 0], columns[:, :, 1] = np.where(holds, a, b), np.where(holds, b, a)
@@ -63,9 +63,9 @@ def _cause_columns(cast: Cast, holds: NDArray[np.bool_]) -> NDArray[np.int32]:
 def _arrange(
     rng: np.random.Generator, table: NDArray[np.int32], cast: Cast, holds: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """Rows in an order that fits the labels; one in which b follows a by accident is drawn again.
+    """Rows in an order that fits the labels; a row in which b follows a by accident is drawn again.
 
-    What occurs in a row stays as it is, so drawing again does not make it tell anything about the labels.
+    Drawing again changes only the order, so the events of a row still say nothing about its labels.
     """
     ordered = np.empty_like(table)
     pending = np.arange(len(table))
@@ -81,5 +81,5 @@ def _arrange(
 
 def follows(ordered: NDArray[np.int32], causes: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Whether the second cause comes right after the first somewhere: (sequences, labels)."""
-    found = [((ordered[:, :-1] == a) & (ordered[:, 1:] == b)).any(1) for a, b in causes]
-    return np.stack(found, axis=1)
+    holds = [((ordered[:, :-1] == a) & (ordered[:, 1:] == b)).any(1) for a, b in causes]
+    return np.stack(holds, axis=1)

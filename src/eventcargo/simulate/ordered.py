@@ -27,7 +27,7 @@ class OrderedConfig(ArrangedConfig):
 
 
 def simulate_ordered(config: OrderedConfig, seed: int = 0) -> Simulated:
-    """Sequences in which the order of two events decides.
+    """Simulate sequences in which the order of two events decides.
 
     >>> simulate_ordered(OrderedConfig(sequences=10, labels=1)).rules
     {'L000': 'E00002 before E00011'}

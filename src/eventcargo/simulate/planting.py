@@ -1,6 +1,6 @@
-"""Occurrences planted into a fleet: full rules, near misses, strays, companions and precursors.
+"""Plant events in a fleet: full rules, near misses, strays, companions and precursors.
 
-All as flat columns (sequence, event type, place), where the place in [0, 1) decides the order later.
+All are flat columns (sequence, event type, place); the place in [0, 1) later decides the order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from eventcargo.simulate.rules import Conjunction, TrueRule
 
 MIN_MISSES = 4
-"""Near misses for each literal, at least: without any, the literal could not be told from the others."""
+"""Smallest number of near misses per literal: without any, literals could not be distinguished."""
 
 
 @dataclass(frozen=True)
 class Planted:
-    """Events that happened: in which sequence, of which type, at which place in [0, 1)."""
+    """Occurrences of events: sequence, event type, and place in [0, 1)."""
 
     sequences: NDArray[np.int32]
     events: NDArray[np.int32]
@@ -29,9 +29,9 @@ class Planted:
     @classmethod
     def join(cls, parts: Sequence["Planted"]) -> "Planted":
         return cls(
-            np.concatenate([part.sequences for part in parts]),
-            np.concatenate([part.events for part in parts]),
-            np.concatenate([part.places for part in parts]),
+            np.concatenate([each.sequences for each in parts]),
+            np.concatenate([each.events for each in parts]),
+            np.concatenate([each.places for each in parts]),
         )
 
     def take(self, which: NDArray[np.int64]) -> "Planted":
@@ -39,12 +39,12 @@ class Planted:
 
 
 def n_misses(positives: int, near_miss: float) -> int:
-    """Near misses for each literal of a conjunction with so many planted positives."""
+    """Number of near misses per literal of a conjunction with `positives` planted positives."""
     return max(MIN_MISSES, round(near_miss * positives)) if near_miss > 0 else 0
 
 
 def planted_events(conjunction: Conjunction, positives: int, near_miss: float) -> int:
-    """How many events the plants of one conjunction take."""
+    """Number of events planted for one conjunction."""
     n, m = len(conjunction.present), len(conjunction.absent)
     return positives * n + n_misses(positives, near_miss) * (n * (n - 1) + m * (n + 1))
 
@@ -52,16 +52,16 @@ def planted_events(conjunction: Conjunction, positives: int, near_miss: float) -
 def plant(
     rng: np.random.Generator, rule: TrueRule, positives: int, n_sequences: int, near_miss: float
 ) -> Planted:
-    """Events that make the rule hold in `positives` sequences, and nearly hold in others.
+    """Plant events that make the rule hold in `positives` sequences, and nearly hold in others.
 
-    No two near misses of a rule share a sequence: together they could be a full match.
+    No two near misses of a rule share a sequence: together they could make the rule hold.
     """
     order = rng.permutation(n_sequences).astype(np.int32)
-    parts = np.array_split(order[:positives], len(rule.conjunctions))
+    positive_rows = np.array_split(order[:positives], len(rule.conjunctions))
     rest, start = order[positives:], 0
     n_literals = sum(len(conjunction) for conjunction in rule.conjunctions)
     pieces: list[tuple[NDArray[np.int32], Sequence[int]]] = []
-    for conjunction, matches in zip(rule.conjunctions, parts, strict=True):
+    for conjunction, matches in zip(rule.conjunctions, positive_rows, strict=True):
         pieces.append((matches, conjunction.present))
         misses = min(n_misses(len(matches), near_miss), len(rest) // n_literals)
         for events in _near_misses(conjunction):
@@ -71,21 +71,21 @@ def plant(
 
 
 def _near_misses(conjunction: Conjunction) -> list[tuple[int, ...]]:
-    """What to plant so that one literal fails: one present event left out, or one absent event put in."""
+    """Events that make one literal fail: a present event left out, or an absent event added."""
     present = conjunction.present
     left_out = [tuple(event for event in present if event != missing) for missing in present]
     return left_out + [(*present, event) for event in conjunction.absent]
 
 
 def _spread(rng: np.random.Generator, pieces: Sequence[tuple[NDArray[np.int32], Sequence[int]]]) -> Planted:
-    """Every event of a piece into every sequence of it, at random places."""
+    """Every event of a piece in every sequence of the piece, at random places."""
     sequences = np.concatenate([np.repeat(rows, len(events)) for rows, events in pieces])
     events = np.concatenate([np.tile(np.array(events, np.int32), len(rows)) for rows, events in pieces])
     return Planted(sequences, events, rng.random(len(sequences)))
 
 
 def stray(rng: np.random.Generator, rates: Mapping[int, float], n_sequences: int) -> Planted:
-    """Events alone, in random sequences: each type as often as its rate says, on average."""
+    """Lone events in random sequences; `rates` is the expected number of each type."""
     types = np.fromiter(rates.keys(), np.int32, len(rates))
     counts = rng.poisson(np.fromiter(rates.values(), np.float64, len(rates)))
     events = np.repeat(types, counts)
@@ -101,10 +101,10 @@ def attach(
     chance: float,
     distance: float,
 ) -> Planted:
-    """Partners of the causes that occurred: each comes with `chance`, about `distance` after its cause.
+    """Partners of planted causes: each occurs with probability `chance`, about `distance` after its cause.
 
-    A negative distance puts it before. The partner depends on nothing but its cause, so it is independent
-    of every label given the causes.
+    A negative distance puts the partner before its cause. The partner depends only on its cause, so it is
+    independent of every label given the causes.
     """
     table = np.full(int(causes.events.max(initial=0)) + 1, -1, np.int32)
     for cause, partner in partner_of.items():

@@ -1,4 +1,4 @@
-"""The regime `recency`: a label holds iff its event, once in every sequence, is among the last few."""
+"""The regime `recency`: a label holds iff its event, once in every sequence, is among the last events."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.config import check_at_least, setting
 from eventcargo.errors import ConfigError
 from eventcargo.simulate.arrangement import (
     ArrangedConfig,
@@ -15,7 +16,6 @@ from eventcargo.simulate.arrangement import (
     flatten,
 )
 from eventcargo.simulate.background import draw_times
-from eventcargo.simulate.limits import check_count
 from eventcargo.simulate.rules import flip
 from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, event_names
 
@@ -24,14 +24,14 @@ from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, e
 class RecencyConfig(ArrangedConfig):
     """Settings of the regime `recency`."""
 
-    last: int = 8
-    """the label holds where its cause is among so many last events"""
+    last: int = setting(8, ge=1)
+    """the label holds if its cause is among this many last events"""
 
     types_per_label: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count(self, "last", self.labels)
+        check_at_least(self, "last", self.labels)
         if self.length_min < self.last + self.labels:
             raise ConfigError(
                 f"length_min={self.length_min} leaves no room before the last {self.last} events for "
@@ -40,7 +40,7 @@ class RecencyConfig(ArrangedConfig):
 
 
 def simulate_recency(config: RecencyConfig, seed: int = 0) -> Simulated:
-    """Sequences in which it decides how late an event occurs.
+    """Simulate sequences in which the position of an event decides.
 
     >>> simulate_recency(RecencyConfig(sequences=10, labels=1)).rules
     {'L000': 'E00002 among the last 8 events'}
@@ -50,7 +50,7 @@ def simulate_recency(config: RecencyConfig, seed: int = 0) -> Simulated:
     holds = draw_labels(rng, config)
     wanted = draw_sequence_lengths(rng, config)
     table = cast.draw_fillers(rng, wanted)
-    # the columns of the table count from the end of the sequence here
+    # here the columns of the table count from the end of the sequence
     distance = np.arange(table.shape[1])
     late = _slots(rng, np.tile(distance < config.last, (len(table), 1)), config.labels)
     early = _slots(rng, (distance >= config.last) & (distance < wanted[:, None]), config.labels)
@@ -66,6 +66,6 @@ def simulate_recency(config: RecencyConfig, seed: int = 0) -> Simulated:
 
 
 def _slots(rng: np.random.Generator, allowed: NDArray[np.bool_], count: int) -> NDArray[np.int64]:
-    """`count` different columns of each row, drawn from those allowed."""
+    """`count` different allowed columns of each row, drawn at random."""
     keys = np.where(allowed, rng.random(allowed.shape), np.inf)
     return np.argsort(keys, axis=1, kind="stable")[:, :count]

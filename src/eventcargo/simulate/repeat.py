@@ -1,7 +1,7 @@
 """The regime `repeat`: a label holds iff its event, present in every sequence, occurs `times` times or more.
 
-Where it occurs less often, other events that are in the sequence anyway occur once more: the length of a
-sequence and the presence of events say nothing about a label.
+If it occurs less often, other events of the sequence are repeated instead, so that the length of a sequence
+and the presence of events say nothing about the label.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.config import setting
 from eventcargo.simulate.arrangement import (
     UNUSED,
     ArrangedConfig,
@@ -21,7 +22,6 @@ from eventcargo.simulate.arrangement import (
     shuffled_places,
 )
 from eventcargo.simulate.background import draw_times
-from eventcargo.simulate.limits import check_count
 from eventcargo.simulate.rules import flip
 from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, event_names
 
@@ -30,24 +30,23 @@ from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, e
 class RepeatConfig(ArrangedConfig):
     """Settings of the regime `repeat`."""
 
-    times: int = 3
-    """how often the cause must occur for its label to hold"""
+    times: int = setting(3, ge=2)
+    """occurrences of the cause that make its label hold"""
 
     types_per_label: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        check_count(self, "times", 2)
         super().__post_init__()
         self._check_lengths(self.labels * self.most + 1)
 
     @property
     def most(self) -> int:
-        """The cause occurs at most so often."""
+        """Largest number of occurrences of a cause."""
         return self.times + 1
 
 
 def simulate_repeat(config: RepeatConfig, seed: int = 0) -> Simulated:
-    """Sequences in which the number of occurrences decides.
+    """Simulate sequences in which the number of occurrences decides.
 
     >>> simulate_repeat(RepeatConfig(sequences=10, labels=1)).rules
     {'L000': 'E00002 at least 3 times'}
@@ -73,7 +72,7 @@ def _cause_columns(
     holds: NDArray[np.bool_],
     fillers: NDArray[np.int32],
 ) -> NDArray[np.int32]:
-    """`most` columns for each label: its cause as often as the label asks, then copies of fillers."""
+    """`most` columns for each label: its cause as often as the label requires, then copies of fillers."""
     often = rng.integers(config.times, config.most, holds.shape, endpoint=True)
     seldom = rng.integers(1, config.times, holds.shape)
     counts = np.where(holds, often, seldom)[:, :, None]

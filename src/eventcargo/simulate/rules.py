@@ -1,6 +1,6 @@
 """Boolean rules on the presence of events: an OR of conjunctions of literals, some of them negated.
 
-An event type stands at most once in a rule, so its sign is the same in every sequence.
+An event type appears at most once in a rule, so its sign is the same in every sequence.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from eventcargo.simulate.simulated import Cause
 
 @dataclass(frozen=True)
 class Conjunction:
-    """Holds where all of `present` occur and none of `absent` does."""
+    """Holds if all of `present` occur and none of `absent` does."""
 
     present: tuple[int, ...]
     absent: tuple[int, ...] = ()
@@ -28,7 +28,7 @@ class Conjunction:
 
 @dataclass(frozen=True)
 class TrueRule:
-    """Holds where any of its conjunctions does; a rule without any never holds.
+    """Holds if any of its conjunctions holds; a rule without conjunctions never holds.
 
     >>> TrueRule((Conjunction((0, 1)), Conjunction((2,), (3,)))).text("ABCD")
     '(A & B) | (C & !D)'
@@ -37,23 +37,23 @@ class TrueRule:
     conjunctions: tuple[Conjunction, ...]
 
     def text(self, names: Sequence[str]) -> str:
-        parts = [(part.text(names), len(part)) for part in self.conjunctions]
-        if len(parts) == 1:
-            return parts[0][0]
-        return " | ".join(f"({text})" if size > 1 else text for text, size in parts)
+        texts = [(each.text(names), len(each)) for each in self.conjunctions]
+        if len(texts) == 1:
+            return texts[0][0]
+        return " | ".join(f"({text})" if size > 1 else text for text, size in texts)
 
     @property
     def signs(self) -> dict[int, int]:
-        """1 for event types that promote, -1 for those that inhibit."""
-        promoting = {event: 1 for part in self.conjunctions for event in part.present}
-        return promoting | {event: -1 for part in self.conjunctions for event in part.absent}
+        """1 for event types that promote, -1 for event types that inhibit."""
+        promoting = {event: 1 for each in self.conjunctions for event in each.present}
+        return promoting | {event: -1 for each in self.conjunctions for event in each.absent}
 
     def cause(self, names: Sequence[str]) -> Cause:
         return Cause(self.signs, self.text(names))
 
 
 class Presence:
-    """The sequences in which each of some event types occurs."""
+    """The sequences in which each of the `wanted` event types occurs."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class Presence:
         chosen = np.array(sorted(set(wanted)), np.int64)
         is_wanted = np.zeros(int(max(events.max(initial=0), chosen.max(initial=0))) + 1, bool)
         is_wanted[chosen] = True
-        kept = is_wanted[events]
-        pairs = np.unique(events[kept].astype(np.int64) * n_sequences + sequences[kept])
+        matches = is_wanted[events]
+        pairs = np.unique(events[matches].astype(np.int64) * n_sequences + sequences[matches])
         bounds = np.searchsorted(pairs, np.stack([chosen, chosen + 1]) * n_sequences)
         self._rows = {
             int(event): pairs[start:stop] - event * n_sequences
@@ -75,17 +75,17 @@ class Presence:
         }
 
     def holds(self, rule: TrueRule) -> NDArray[np.bool_]:
-        """Where the rule holds: (sequences,)."""
+        """Whether the rule holds in each sequence: (sequences,)."""
         result = np.zeros(self.n_sequences, bool)
         for conjunction in rule.conjunctions:
             result |= self._holds(conjunction)
         return result
 
     def _holds(self, conjunction: Conjunction) -> NDArray[np.bool_]:
-        found = np.zeros(self.n_sequences, np.int32)
+        n_present = np.zeros(self.n_sequences, np.int32)
         for event in conjunction.present:
-            found[self._rows[event]] += 1
-        result = np.asarray(found == len(conjunction.present))
+            n_present[self._rows[event]] += 1
+        result = np.asarray(n_present == len(conjunction.present))
         for event in conjunction.absent:
             result[self._rows[event]] = False
         return result
@@ -94,6 +94,6 @@ class Presence:
 def flip(
     rng: np.random.Generator, holds: NDArray[np.bool_], drop: float, add: NDArray[np.float64] | float
 ) -> NDArray[np.bool_]:
-    """Labels (sequences, labels) from rules: a true one is lost with `drop`, a false one added with `add`."""
-    chance = np.where(holds, drop, np.broadcast_to(add, holds.shape))
-    return holds ^ (rng.random(holds.shape, np.float32) < chance)
+    """Labels with noise: true ones are lost with probability `drop`, false ones appear with `add`."""
+    probability = np.where(holds, drop, np.broadcast_to(add, holds.shape))
+    return holds ^ (rng.random(holds.shape, np.float32) < probability)

@@ -1,4 +1,4 @@
-"""The regime `short`: sequences of a few events, small Boolean rules on presence."""
+"""The regime `short`: sequences of a few events with small Boolean rules on presence."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -24,7 +24,7 @@ SHAPES = (
     TrueRule((Conjunction((0, 1), (2,)),)),
     TrueRule((Conjunction((0,)), Conjunction((1,), (2,)))),
 )
-"""The rules of the labels, taken in turn; each label has event types of its own."""
+"""The rules of the labels, in turn; each label has its own event types."""
 
 CAUSE_SHARE = 0.7
 """Share of all events that are causes of some label."""
@@ -35,20 +35,20 @@ class ShortConfig(DenseConfig):
     """Settings of the regime `short`."""
 
     event_types: int = 40
-    """number of event types, causes included; three for each label are set aside"""
+    """number of event types, causes included; three are reserved for each label"""
     labels: int = 6
     """number of labels"""
     length_min: int = 3
-    """fewest events of a sequence"""
+    """shortest sequence, in events"""
     length_max: int = 14
-    """most events of a sequence"""
+    """longest sequence, in events"""
 
     types_per_label: ClassVar[int] = 3
     events_per_label: ClassVar[int] = 0
 
 
 def simulate_short(config: ShortConfig, seed: int = 0) -> Simulated:
-    """Short sequences.
+    """Simulate short sequences.
 
     >>> simulate_short(ShortConfig(sequences=10, labels=2)).rules
     {'L000': 'E00011 & E00027', 'L001': 'E00024 & !E00023'}
@@ -72,20 +72,19 @@ def simulate_short(config: ShortConfig, seed: int = 0) -> Simulated:
 
 
 def _draw_rules(types: NDArray[np.int32], labels: int) -> list[TrueRule]:
-    """Every label's rule: a shape, filled with the next three event types."""
+    """The rule of each label: a shape, filled with the next three event types."""
     rules = []
     for label in range(labels):
         own = types[3 * label : 3 * label + 3].tolist()
-        parts = SHAPES[label % len(SHAPES)].conjunctions
         filled = [
-            Conjunction(tuple(own[i] for i in part.present), tuple(own[i] for i in part.absent))
-            for part in parts
+            Conjunction(tuple(own[i] for i in shape.present), tuple(own[i] for i in shape.absent))
+            for shape in SHAPES[label % len(SHAPES)].conjunctions
         ]
         rules.append(TrueRule(tuple(filled)))
     return rules
 
 
 def _weights(types: NDArray[np.int32], rules: list[TrueRule]) -> NDArray[np.float64]:
-    """Chances of the event types: causes share `CAUSE_SHARE` evenly, the others the rest."""
+    """Probabilities of the event types: causes share `CAUSE_SHARE` evenly, all others share the rest."""
     is_cause = np.isin(types, [event for rule in rules for event in rule.signs])
     return np.where(is_cause, CAUSE_SHARE / is_cause.sum(), (1 - CAUSE_SHARE) / (~is_cause).sum())

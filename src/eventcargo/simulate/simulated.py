@@ -1,7 +1,7 @@
-"""Simulated: what every regime returns, and its assembly from flat columns of numbers.
+"""Simulated: the result of every regime, assembled from flat columns of numbers.
 
-Names are zero padded (E00017, L003, S000042), so that sorting by name is sorting by number and the data set
-is in canonical order as made. Event types that never occurred are left out, as a table of events would.
+Names are zero-padded (E00017, L003, S000042), so that sorting by name is sorting by number and the data set
+is in canonical order. Event types that never occur are left out, as in a table of events.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,9 @@ from eventcargo.graphs import LabelGraph
 
 @dataclass(frozen=True)
 class Simulated:
-    """Data with their known truth: `truth` holds every label's boundary, `rules` the same in words.
+    """Data with known truth: `truth` holds the boundary of every label, `rules` its rule in words.
 
-    `regime`, `knobs` and `seed` are what to ask for to get the same bytes again.
+    The same `regime`, `knobs` and `seed` give the same bytes again.
     """
 
     data: EventDataset
@@ -34,7 +34,7 @@ class Simulated:
 
 @dataclass(frozen=True)
 class Columns:
-    """Flat columns of all sequences, one after the other, and which labels each carries."""
+    """Flat, concatenated columns of all sequences, and the labels that each sequence carries."""
 
     lengths: NDArray[np.int64]
     events: NDArray[np.int32]
@@ -44,7 +44,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Cause:
-    """The truth on one label: the sign of each event type of its boundary, and its rule in words."""
+    """The truth about one label: the sign of each event type of its boundary, and its rule in words."""
 
     signs: Mapping[int, int]
     rule: str
@@ -71,7 +71,7 @@ def label_names(count: int) -> list[str]:
 
 
 def assemble(regime: str, config: Any, seed: int, columns: Columns, causes: Sequence[Cause]) -> Simulated:
-    """The simulated data set with its truth; `config` needs the field `event_types`."""
+    """Assemble a simulated data set with its truth; `config` needs the field `event_types`."""
     names, labels = event_names(config.event_types), label_names(len(causes))
     data = _dataset(columns, names, labels)
     support = dict(zip(labels, data.support.tolist(), strict=True))
@@ -104,5 +104,5 @@ def _dataset(columns: Columns, names: Sequence[str], labels: Sequence[str]) -> E
 
 
 def offsets_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each row starts, and where the last one ends."""
+    """The start of each row, and the end of the last row."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -1,7 +1,7 @@
 """The regime `timing`: a label holds iff events a and b are less than `limit` apart in time.
 
-Both occur once in every sequence, in either order, with none to two other events between them; all that is
-drawn without looking at the label. The sign of both is 0: neither promotes or inhibits by itself.
+Both occur once in every sequence, in either order, with zero to two other events between them, independently
+of the label. The sign of both is 0: neither promotes or inhibits by itself.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.config import setting
 from eventcargo.simulate.arrangement import (
     UNUSED,
     ArrangedConfig,
@@ -21,30 +22,25 @@ from eventcargo.simulate.arrangement import (
     shuffled_places,
 )
 from eventcargo.simulate.background import accumulate
-from eventcargo.simulate.limits import check_share
 from eventcargo.simulate.rules import flip
 from eventcargo.simulate.simulated import Cause, Columns, Simulated, assemble, event_names
 
 SHORT, LONG = (0.05, 0.9), (1.1, 3.0)
-"""Time between the two, in multiples of the limit, where the label holds and where it does not."""
+"""Ranges of the time between the two events, in multiples of the limit: if the label holds, if not."""
 
 
 @dataclass(frozen=True)
 class TimingConfig(ArrangedConfig):
     """Settings of the regime `timing`."""
 
-    limit: float = 1.0
-    """the label holds where the two causes are less than this apart in time"""
+    limit: float = setting(1.0, ge=0.1, le=1e6)
+    """the label holds if its two causes are less than this apart in time"""
 
     events_per_label: ClassVar[int] = 4
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_share(self, "limit", 0.1, 1e6)
-
 
 def simulate_timing(config: TimingConfig, seed: int = 0) -> Simulated:
-    """Sequences in which the time between two events decides.
+    """Simulate sequences in which the time between two events decides.
 
     >>> simulate_timing(TimingConfig(sequences=10, labels=1)).rules
     {'L000': 'E00002 and E00011 less than 1 apart in time'}
@@ -83,7 +79,7 @@ def _blocks(rng: np.random.Generator, cast: Cast, config: TimingConfig) -> NDArr
 
 
 def _places(rng: np.random.Generator, shape: tuple[int, ...], labels: int) -> NDArray[np.float64]:
-    """Random places, but the events of a block stay together."""
+    """Random places that keep the events of a block together."""
     places = shuffled_places(rng, shape)
     start = places[:, 0 : 4 * labels : 4]
     for step in (1, 2, 3):
@@ -98,11 +94,11 @@ def _block_gaps(
     holds: NDArray[np.bool_],
     gaps: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """The gaps with the time inside each block, drawn to fit its label, split at random over its events."""
+    """The gaps; the time inside each block fits its label and is split at random over the block's events."""
     inside = gaps.reshape(blocks.shape).copy()
     elapsed = config.limit * np.where(
         holds, rng.uniform(*SHORT, holds.shape), rng.uniform(*LONG, holds.shape)
     )
-    parts = rng.exponential(1.0, (*holds.shape, 3)) * (blocks[:, :, 1:] != UNUSED)
-    inside[:, :, 1:] = elapsed[:, :, None] * parts / parts.sum(2, keepdims=True)
+    shares = rng.exponential(1.0, (*holds.shape, 3)) * (blocks[:, :, 1:] != UNUSED)
+    inside[:, :, 1:] = elapsed[:, :, None] * shares / shares.sum(2, keepdims=True)
     return inside.reshape(gaps.shape)

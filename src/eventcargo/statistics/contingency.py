@@ -1,10 +1,10 @@
 """Contingency tables of a target against every event type at once, given a condition set.
 
-The engine under all classical baselines. A step of such an algorithm asks: how often does each event type
-occur in each stratum of the condition set, with and without the target? One sparse product
-(strata x target) @ presence answers for all event types, and for many targets together. Work is in
-proportion to the rows that can differ: strata in which the target is constant say nothing and are skipped,
-and the large stratum "no event of the condition set" follows from the totals by subtraction.
+The engine of all classical baselines. Each of their steps needs the number of sequences with each event type
+in each stratum of the condition set, with and without the target. One sparse product
+(strata x target) @ presence gives it for all event types, and for many targets together. The cost is
+proportional to the rows that matter: strata in which the target is constant carry no information and are
+skipped, and the large stratum "no event of the condition set" follows from the totals by subtraction.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,15 +18,15 @@ Rows = NDArray[np.int32]
 """Sorted numbers of the sequences in which a target (a label or an event type) is present."""
 
 BLOCK_CELLS = 1 << 18
-"""Cells of dense tables held at once for one target; bounds memory and keeps the work in cache."""
+"""Cells of dense tables held at once for one target: bounds memory and fits the cache."""
 
 FEW_CANDIDATES = 64
-"""Up to this many candidates their columns are gathered one by one instead of by a product."""
+"""Up to this many candidates, columns are gathered one by one instead of by a product."""
 
 
 @dataclass(frozen=True)
 class Strata:
-    """The sequences of one question, sorted into groups 2 * stratum + target.
+    """The sequences of one (target, condition) pair, sorted into groups 2 * stratum + target.
 
     Only strata in which the target takes both values are numbered; `group` is -1 elsewhere.
     """
@@ -61,7 +61,7 @@ class Contingency:
     """
 
     def __init__(self, presence: sp.csr_array, n_blank: int = 0) -> None:
-        """`n_blank` further sequences hold neither a column nor a target; they are counted, not stored."""
+        """`n_blank` further sequences have no column and no target; they are counted, not stored."""
         self._by_row = sp.csr_array(presence, dtype=np.int32)
         by_column = self._by_row.tocsc()
         by_column.sort_indices()
@@ -77,13 +77,13 @@ class Contingency:
         return self._column_rows[self._column_starts[column] : self._column_starts[column + 1]]
 
     def local(self, target: Rows, columns: NDArray[np.int64]) -> tuple["Contingency", Rows]:
-        """The same counts for a few columns, which become 0, 1, ..., and the target in its rows.
+        """The same counts for a few columns, renumbered 0, 1, ..., and the target's rows in them.
 
-        Sequences without any of them are all alike: they become blank, and the rest is often small.
+        Sequences without any of these are all alike: they become blank, and the rest is often small.
         """
         rows = np.unique(np.concatenate([target, *(self.rows(column) for column in columns)]))
-        part = self._by_row[rows][:, columns]
-        engine = Contingency(part, n_blank=self.n_sequences - len(rows))
+        presence = self._by_row[rows][:, columns]
+        engine = Contingency(presence, n_blank=self.n_sequences - len(rows))
         return engine, np.searchsorted(rows, target).astype(np.int32)
 
     def tables(
@@ -97,7 +97,7 @@ class Contingency:
             yield from self._blocks(strata, self._product([strata]), candidates)
 
     def tables_of_many(self, questions: Sequence[tuple[Rows, Sequence[int]]]) -> Iterator[Iterator[Tables]]:
-        """Tables of several (target, condition) questions against all columns, from one product."""
+        """Tables of several (target, condition) pairs against all columns, from one product."""
         all_strata = [self._strata(target, condition) for target, condition in questions]
         product = self._product(all_strata)
         at = 0
@@ -118,19 +118,19 @@ class Contingency:
         group[target] += 1
         sizes = np.bincount(group, minlength=2 * len(occupied) + 2).reshape(-1, 2)
         sizes[0, 0] += self._n_blank
-        telling = (sizes[:, 0] > 0) & (sizes[:, 1] > 0)
-        number = np.where(telling, np.cumsum(telling) - 1, -1)
-        renumbered = np.where(telling[stratum], 2 * number[stratum] + (group & 1), -1)
-        return Strata(renumbered.astype(np.int32), sizes[telling], subtract=bool(telling[0]))
+        varies = (sizes[:, 0] > 0) & (sizes[:, 1] > 0)
+        number = np.where(varies, np.cumsum(varies) - 1, -1)
+        renumbered = np.where(varies[stratum], 2 * number[stratum] + (group & 1), -1)
+        return Strata(renumbered.astype(np.int32), sizes[varies], subtract=bool(varies[0]))
 
     def _product(self, all_strata: Sequence[Strata]) -> sp.csr_array:
-        """Counts of every column in every group of every question: (groups, columns), sparse."""
+        """Counts of every column in every group of every pair: (groups, columns), sparse."""
         rows, heights = [], []
         for strata in all_strata:
             group = strata.group
             if strata.subtract:
-                # group 0 (stratum 0, target absent) is the remainder; what lies outside of the numbered
-                # strata becomes an extra last group, so that the remainder can be found
+                # group 0 (stratum 0, target absent) is the remainder; sequences outside the numbered strata
+                # form an extra last group, so that the remainder follows by subtraction
                 group = np.where(group < 0, 2 * strata.n_strata, group)
                 members = np.flatnonzero(group)
             else:
@@ -154,8 +154,8 @@ class Contingency:
         width = max(1, BLOCK_CELLS // (2 * strata.n_strata + 2))
         for at in range(0, len(columns), width):
             chosen = columns[at : at + width]
-            part = by_column[:, at : at + width] if candidates is None else by_column[:, chosen]
-            counts = part.toarray().astype(np.int64)
+            block = by_column[:, at : at + width] if candidates is None else by_column[:, chosen]
+            counts = block.toarray().astype(np.int64)
             if strata.subtract:
                 counts[0] = self.totals[chosen] - counts[1:].sum(axis=0)
                 counts = counts[:-1]

@@ -1,9 +1,9 @@
-"""Strata: how a label depends on one column of the data given others, where most strata hold few sequences.
+"""ExactG2: how a label depends on one column of the data given others, if most strata hold few sequences.
 
-Sequences with the same columns are counted once (`PatternCounts`); every later question is then small. G2
-is summed over the strata of the condition. With a few sequences in a stratum it does not follow a chi-square
-distribution, so its mean and variance under independence are taken from all tables with the same margins
-(the hypergeometric distribution), and p from the gamma distribution that has the summed mean and variance.
+Sequences with equal columns are counted once (`PatternCounts`), which makes every later test small. G2 is
+summed over the strata of the condition. In a stratum with few sequences it does not follow a chi-square
+distribution, so its mean and variance under independence are computed over all tables with the same margins
+(the hypergeometric distribution), and p from the gamma distribution with the summed mean and variance.
 """
 
 from collections.abc import Sequence
@@ -18,18 +18,18 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ENOUGH = 5.0
-"""From this expected number of sequences in the smallest cell on, G2 of a stratum is chi-square."""
+"""From this expected count in the smallest cell on, G2 of a stratum has the moments of a chi-square."""
 
 LARGEST_CELL = 40
-"""Tables whose smallest cell holds more than this are left out; with an expected 5 their chance is 1e-20."""
+"""Largest count of the smallest cell in exact moments; at an expected 5, more has probability 1e-20."""
 
 DOUBT = 0.05
-"""A rate is taken to be as low, or as high, as it is with this chance."""
+"""Probability that a rate lies below its lower bound, and above its upper bound."""
 
 
 @dataclass(frozen=True)
 class PatternCounts:
-    """Distinct rows of some columns, and how many sequences without and with the label have each.
+    """Distinct rows of some columns, and the number of sequences without and with the label that have each.
 
     >>> columns, carries = np.array([[1, 0], [1, 1], [1, 0]], bool), np.array([False, True, True])
     >>> PatternCounts.of(columns, carries, n_blank=7).counts.tolist()
@@ -41,7 +41,7 @@ class PatternCounts:
 
     @classmethod
     def of(cls, columns: NDArray[np.bool_], carries: NDArray[np.bool_], n_blank: int = 0) -> "PatternCounts":
-        """`n_blank` further sequences have no column and not the label."""
+        """Count the distinct rows; `n_blank` further sequences have neither a column nor the label."""
         with_blank = np.concatenate([np.zeros((1, columns.shape[1]), bool), columns])
         first, number = _distinct(with_blank)
         counts = np.zeros((len(first), 2), np.int64)
@@ -50,7 +50,7 @@ class PatternCounts:
         return cls(with_blank[first], counts)
 
     def tables(self, column: int, condition: Sequence[int]) -> Ints:
-        """Sequences by stratum of the condition, column and label: (strata, 2, 2)."""
+        """Numbers of sequences by stratum of the condition, column and label: (strata, 2, 2)."""
         first, stratum = _distinct(self.columns[:, list(condition)])
         tables = np.zeros((len(first), 2, 2), np.int64)
         np.add.at(tables, (stratum, self.columns[:, column].astype(np.int64)), self.counts)
@@ -58,7 +58,7 @@ class PatternCounts:
 
 
 def _distinct(columns: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """The first of equal rows, and for every row which of these it equals."""
+    """The first of each set of equal rows, and for every row the number of its set."""
     if columns.shape[1] == 0:
         return np.zeros(min(1, len(columns)), np.int64), np.zeros(len(columns), np.int64)
     packed = np.ascontiguousarray(np.packbits(columns, axis=1))
@@ -87,33 +87,36 @@ class ExactG2:
 
     @cached_property
     def p_value(self) -> float | None:
-        """Chance of a G2 as large under independence; None where the tables cannot differ."""
+        """Probability of a G2 this large under independence; None if the margins fix every table."""
         if self.mean <= 0 or self.variance <= 0:
             return None
+        # gamma with these two moments: shape mean^2 / variance, scale variance / mean
         return float(gammaincc(self.mean**2 / self.variance, self.g2 * self.mean / self.variance))
 
     @property
     def gain(self) -> float:
-        """Nats by which the column makes the label likelier, beyond what chance would."""
+        """Nats that the column adds to the label's log-likelihood, beyond the mean under independence."""
         return max(0.0, (self.g2 - self.mean) / 2)
 
     @property
     def most_gain(self) -> float:
-        """The gain that would still give a G2 as low as this, with a chance of about DOUBT."""
+        """The gain that would give a G2 this low or lower with a probability of about DOUBT."""
+        # as in a noncentral chi-square, the excess adds 4 * excess to the variance; 1.64: 95 % quantile
         excess = max(0.0, self.g2 - self.mean)
         return (excess + 1.64 * float(np.sqrt(self.variance + 4 * excess))) / 2
 
 
 def _g2(tables: Ints) -> Floats:
     """G2 of every table: (strata,)."""
+    # G2 = 2 (sum n_ij log n_ij - sum n_i. log n_i. - sum n_.j log n_.j + n log n)
     sides = xlogy(tables.sum(1), tables.sum(1)).sum(-1) + xlogy(tables.sum(2), tables.sum(2)).sum(-1)
     whole = tables.sum((1, 2))
     g2: Floats = 2.0 * (xlogy(tables, tables).sum((1, 2)) - sides + xlogy(whole, whole))
-    return np.maximum(g2, 0.0)  # rounding can leave a trace below zero
+    return np.maximum(g2, 0.0)  # rounding can give a value just below zero
 
 
 def _null_moments(tables: Ints) -> tuple[Floats, Floats]:
-    """Mean and variance of G2 over all tables with the margins of each table: (strata,) each."""
+    """Mean and variance of G2 under independence, given the margins of each table: (strata,) each."""
     whole, rows, columns = tables.sum((1, 2)), tables[:, 1].sum(1), tables[:, :, 1].sum(1)
     rows, columns = np.minimum(rows, whole - rows), np.minimum(columns, whole - columns)
     varies, expected = (rows > 0) & (columns > 0), rows * columns / np.maximum(whole, 1)
@@ -124,18 +127,20 @@ def _null_moments(tables: Ints) -> tuple[Floats, Floats]:
 
 
 def _exact_moments(whole: Ints, rows: Ints, columns: Ints) -> tuple[Floats, Floats]:
-    """The same for small tables, by going through the values of their smallest cell."""
+    """The same for small tables, summed over the values k of the smallest cell."""
+    # P(k) = C(c, k) C(n - c, r - k) / C(n, r), hypergeometric; mean = sum P(k) G2(k), and so for the variance
     n, r, c = (side[:, None].astype(np.float64) for side in (whole, rows, columns))
     cell = np.arange(LARGEST_CELL + 1.0)[None, :]
     inside = cell <= np.minimum(r, c)
     k = np.where(inside, cell, 0.0)
-    chance = np.where(inside, np.exp(_log_choose(c, k) + _log_choose(n - c, r - k) - _log_choose(n, r)), 0.0)
-    chance /= chance.sum(1, keepdims=True)
+    log_p = _log_choose(c, k) + _log_choose(n - c, r - k) - _log_choose(n, r)
+    probability = np.where(inside, np.exp(log_p), 0.0)
+    probability /= probability.sum(1, keepdims=True)
     cells = xlogy(k, k) + xlogy(r - k, r - k) + xlogy(c - k, c - k) + xlogy(n - r - c + k, n - r - c + k)
     sides = xlogy(r, r) + xlogy(n - r, n - r) + xlogy(c, c) + xlogy(n - c, n - c)
     g2 = 2.0 * np.maximum(cells - sides + xlogy(n, n), 0.0)
-    mean = (chance * g2).sum(1)
-    return mean, (chance * (g2 - mean[:, None]) ** 2).sum(1)
+    mean = (probability * g2).sum(1)
+    return mean, (probability * (g2 - mean[:, None]) ** 2).sum(1)
 
 
 def _log_choose(n: Floats, k: Floats) -> Floats:
@@ -144,11 +149,11 @@ def _log_choose(n: Floats, k: Floats) -> Floats:
 
 
 def max_presence_gain(tables: Ints) -> float:
-    """Nats the column can be worth at most in the sequences that have it, by those that do not.
+    """The most nats that the column can be worth in the sequences that have it, judged by those without it.
 
-    In every stratum the label's rate without the column, as unfavourable as it may be (chance DOUBT), is the
-    forecast for the sequences with it. Errors of strata add in quadrature. Strata in which no sequence is
-    without the column cannot be compared and add nothing: see `incomparable`.
+    In every stratum the label's rate without the column, at its most unfavourable bound (probability DOUBT),
+    predicts the sequences with it. Errors of strata add in quadrature. A stratum in which every sequence has
+    the column allows no comparison and adds nothing: see `incomparable`.
 
     >>> alike = max_presence_gain(np.array([[[100, 100], [50, 50]]]))
     >>> apart = max_presence_gain(np.array([[[190, 10], [10, 90]]]))
@@ -160,9 +165,9 @@ def max_presence_gain(tables: Ints) -> float:
 
 
 def residual_information(tables: Ints) -> float:
-    """Nats it can take at most to tell the label of the sequences that have the column by those that do not.
+    """The most nats needed to predict the label in the sequences with the column from those without it.
 
-    Whatever the column is worth, by presence, order, number or time, it cannot be worth more.
+    Whatever the column is worth, by presence or arrangement, it cannot be worth more.
 
     >>> residual_information(np.array([[[1000, 0], [100, 0]]])) < 1
     True
@@ -175,21 +180,22 @@ def residual_information(tables: Ints) -> float:
 
 def _compared(tables: Ints) -> tuple[Ints, Ints]:
     """Sequences without and with the column, by label, in the strata that have both: (strata, 2) each."""
-    told = tables.sum(2).min(1) > 0
-    return tables[told, 0], tables[told, 1]
+    comparable = tables.sum(2).min(1) > 0
+    return tables[comparable, 0], tables[comparable, 1]
 
 
 def _at_most(without: Ints, having: Ints, saved: Floats) -> float:
-    """Code length of some sequences by the rates of others, less what is saved, as long as it may well be."""
+    """Upper bound of the code length of some sequences under the rates of others, minus what is saved."""
+    # sum of the lengths at the estimated rates + sqrt(sum of squared changes at the unfavourable bounds)
     middle = _length(having, _rate(without)) - saved
-    worst = np.maximum(*(_length(having, _limit(without, chance)) for chance in (DOUBT, 1 - DOUBT))) - saved
+    worst = np.maximum(*(_length(having, _limit(without, tail)) for tail in (DOUBT, 1 - DOUBT))) - saved
     return float(max(middle.sum(), 0.0) + np.sqrt(((worst - middle) ** 2).sum()))
 
 
 def own_residual_information(tables: Ints) -> float:
-    """The same from the sequences with the column alone, each told from those before it.
+    """The same for a column that every sequence has: each sequence is predicted from those before it.
 
-    For a column that every sequence has: there are no others to tell it from.
+    The code length log B(1/2, 1/2) - log B(n1 + 1/2, n0 + 1/2) of Krichevsky & Trofimov (1981), per stratum.
 
     >>> own_residual_information(np.array([[[0, 0], [0, 100]], [[0, 0], [100, 0]]])) < 6
     True
@@ -199,36 +205,39 @@ def own_residual_information(tables: Ints) -> float:
 
 
 def risk_difference(tables: Ints) -> float:
-    """Mean over strata of the label's rate with the column less that without, by Mantel and Haenszel.
+    """The label's rate with the column minus its rate without, averaged over strata (Mantel-Haenszel).
+
+    sum w (rate with - rate without) / sum w, w = n_with n_without / n (Greenland & Robins 1985).
 
     >>> round(risk_difference(np.array([[[9, 1], [1, 9]], [[8, 2], [2, 8]]])), 6)
     0.7
     """
     without, having = tables[:, 0].astype(np.float64), tables[:, 1].astype(np.float64)
     weight = without.sum(1) * having.sum(1) / np.maximum(tables.sum((1, 2)), 1)
-    rates = (part[:, 1] / np.maximum(part.sum(1), 1.0) for part in (having, without))
+    rates = (counts[:, 1] / np.maximum(counts.sum(1), 1.0) for counts in (having, without))
     difference = next(rates) - next(rates)
     return float((weight * difference).sum() / weight.sum()) if weight.sum() > 0 else 0.0
 
 
 def incomparable(tables: Ints, carried: bool) -> int:
-    """Sequences with the column, and with the label or without it, that no sequence without it is like."""
+    """Sequences with the column, and with (or without) the label, in strata where all have the column."""
     alone = tables[:, 0].sum(1) == 0
     return int(tables[alone, 1, int(carried)].sum())
 
 
 def _rate(counts: Ints) -> Floats:
-    """Rate of the label, half a sequence of either kind added: (strata,)."""
+    """Rate of the label with half a sequence of either kind added: (strata,)."""
     rate: Floats = (counts[:, 1] + 0.5) / (counts.sum(1) + 1.0)
     return rate
 
 
-def _limit(counts: Ints, chance: float) -> Floats:
-    limit: Floats = betaincinv(counts[:, 1] + 0.5, counts[:, 0] + 0.5, chance)
+def _limit(counts: Ints, tail: float) -> Floats:
+    """The `tail` quantile of the rate's Jeffreys posterior: (strata,)."""
+    limit: Floats = betaincinv(counts[:, 1] + 0.5, counts[:, 0] + 0.5, tail)
     return np.clip(limit, 1e-9, 1 - 1e-9)
 
 
 def _length(counts: Ints, rate: Floats) -> Floats:
-    """Code length, in nats, of the labels of some sequences under a rate: (strata,)."""
+    """Code length of the labels of some sequences under a rate, in nats: (strata,)."""
     length: Floats = -(xlogy(counts[:, 1], rate) + xlogy(counts[:, 0], 1 - rate))
     return length

@@ -1,10 +1,10 @@
-"""The G2 test of conditional independence, for a target against every event type at once.
+"""The G2 test of conditional independence, of one target against every event type at once.
 
 G2 = 2 * sum over strata and cells of n * log(n * n_stratum / (n_row * n_column)), compared with a chi-square
 distribution. Degrees of freedom: with `dof="observed"` one for each stratum in which both the target and
 the candidate vary (empty strata carry no information and must cost none); with `dof="full"` 2 to the size of
-the condition set, as textbooks and pyCausalFS have it. Small samples: a test is made only if the telling
-strata hold at least `min_rows_per_dof` sequences for each degree of freedom; otherwise p = 1.
+the condition set, as in textbooks and pyCausalFS. Small samples: a test is made only if these strata hold at
+least `min_rows_per_dof` sequences for each degree of freedom; otherwise p = 1.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,9 +23,9 @@ from eventcargo.statistics.contingency import Contingency, Rows, Tables
 
 @dataclass(frozen=True)
 class Target:
-    """What a boundary is asked for: a label, or (with `column`) an event type among the candidates.
+    """The target of a boundary: a label, or (with `column`) an event type among the candidates.
 
-    Labels are sinks: nothing follows from them, so they have neither children nor spouses.
+    Labels are sinks: they cause nothing, so they have neither children nor spouses.
     """
 
     rows: Rows
@@ -33,13 +33,13 @@ class Target:
 
     @property
     def itself(self) -> list[int]:
-        """The columns that are no candidates because they are the target."""
+        """The column of the target itself, which is no candidate; empty for a label."""
         return [] if self.column is None else [self.column]
 
 
 @dataclass(frozen=True)
 class G2Tests:
-    """How candidates depend on a target: `g2` and its degrees of freedom, 0 where no test can be made."""
+    """How candidates depend on a target: `g2` and its degrees of freedom, 0 if no test is possible."""
 
     candidates: NDArray[np.int64]
     g2: NDArray[np.float64]
@@ -47,19 +47,19 @@ class G2Tests:
 
     @cached_property
     def p_value(self) -> NDArray[np.float64]:
-        """p of every candidate; 1 where no test can be made."""
+        """The p-value of every candidate; 1 if no test is possible."""
         p_value = np.ones_like(self.g2)
         tested = self.dof > 0
         p_value[tested] = gammaincc(self.dof[tested] / 2.0, self.g2[tested] / 2.0)
         return p_value
 
     def holds(self, alpha: float) -> NDArray[np.bool_]:
-        """Which candidates have p <= alpha; decided by critical values, which is much faster than p."""
+        """Which candidates have p <= alpha; compares with critical values, much faster than p-values."""
         critical = _critical_values(alpha, int(self.dof.max(initial=0)))
         return self.g2 >= critical[self.dof]
 
     def strongest(self, alpha: float, exclude: Sequence[int] = ()) -> int | None:
-        """The candidate with the largest G2 among those with p <= alpha; the first of equals."""
+        """The candidate with the largest G2 among those with p <= alpha; the first on a tie."""
         allowed = self.holds(alpha) & ~np.isin(self.candidates, exclude)
         if not allowed.any():
             return None
@@ -68,20 +68,20 @@ class G2Tests:
 
 @lru_cache(maxsize=2)
 def _n_log_n(largest: int) -> NDArray[np.float64]:
-    """n log n for the whole numbers up to `largest`."""
+    """n log n for the integers from 0 to `largest`."""
     integers = np.arange(largest + 1, dtype=np.float64)
     return integers * np.log(np.maximum(integers, 1.0))
 
 
 @lru_cache(maxsize=64)
 def _critical_values(alpha: float, largest: int) -> NDArray[np.float64]:
-    """The G2 at which p = alpha, for 0 to `largest` degrees of freedom; none is enough for 0."""
+    """The G2 at which p = alpha, for 0 to `largest` degrees of freedom; infinite for 0."""
     dof = np.arange(1, largest + 1)
     return np.concatenate([[np.inf], 2.0 * gammainccinv(dof / 2.0, alpha)])
 
 
 class IndependenceTest:
-    """Is a target independent of an event type, given others? Asked for all event types at once."""
+    """Tests whether a target is independent of an event type given others, for all event types at once."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class IndependenceTest:
         return Target(self.counts.rows(column), column)
 
     def local(self, target: Target, columns: NDArray[np.int64]) -> tuple["IndependenceTest", Target]:
-        """The same test among a few event types, renumbered 0, 1, ...; for many questions on them."""
+        """The same test on a few event types, renumbered 0, 1, ...: faster if they are tested often."""
         counts, rows = self.counts.local(target.rows, columns)
         return IndependenceTest(counts, self.dof, self.min_rows_per_dof), Target(rows)
 
@@ -115,13 +115,13 @@ class IndependenceTest:
         return _joined([self._test(tables, len(condition)) for tables in blocks])
 
     def many(self, questions: Sequence[tuple[Target, Sequence[int]]]) -> Iterator[G2Tests]:
-        """G2Tests of several (target, condition) questions against all event types, from one product."""
-        asked = [(target.rows, condition) for target, condition in questions]
-        for (_, condition), blocks in zip(asked, self.counts.tables_of_many(asked), strict=True):
+        """Test several (target, condition) pairs against all event types, from one sparse product."""
+        pairs = [(target.rows, condition) for target, condition in questions]
+        for (_, condition), blocks in zip(pairs, self.counts.tables_of_many(pairs), strict=True):
             yield _joined([self._test(tables, len(condition)) for tables in blocks])
 
     def p_value(self, target: Target, column: int, condition: Sequence[int]) -> float:
-        """p of one event type given the condition set."""
+        """The p-value of one event type given the condition set."""
         return float(self(target, condition, np.array([column])).p_value[0])
 
     def _test(self, tables: Tables, n_condition: int) -> G2Tests:
@@ -139,13 +139,14 @@ class IndependenceTest:
     def _g2(
         self, tables: Tables, with_event: NDArray[np.int64], strata: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """G2 as a sum of n log n terms, looked up for whole numbers."""
+        """G2 as a sum of n log n terms, looked up in a table."""
+        # G2 / 2 = sum over strata of f(cells) - f(candidate margins) - f(target margins) + f(size)
         f, present, sizes = self._n_log_n, tables.present, tables.sizes
         absent = sizes[:, :, None] - present
         cells = f[present].sum(axis=(0, 1)) + f[absent].sum(axis=(0, 1))
         columns = f[with_event].sum(axis=0) + f[strata[:, None] - with_event].sum(axis=0)
         constant = f[strata].sum() - f[sizes].sum()
-        # rounding can leave a trace below zero where the truth is zero
+        # rounding can give a value just below zero
         return np.maximum(2.0 * (cells - columns + constant), 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Intervals: what a share that was counted may really be."""
+"""Confidence intervals of a counted share."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,15 +7,14 @@ from scipy.special import betaincinv
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
-"""Share of the intervals that hold the true value."""
+"""Nominal share of the intervals that contain the true value."""
 
 
 def jeffreys(found: ArrayLike, tried: ArrayLike, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Lower and upper end of Jeffreys' interval of the share found / tried.
+    """Lower and upper end of Jeffreys' interval of the share found / tried (Brown, Cai & DasGupta 2001).
 
-    The middle of Beta(found + 1/2, tried - found + 1/2), what is left out being the same on both sides. It
-    begins at 0 where nothing was found and ends at 1 where nothing was missed: otherwise it would leave out
-    just what was seen.
+    The (1 - level) / 2 and (1 + level) / 2 quantiles of Beta(found + 1/2, tried - found + 1/2). The interval
+    begins at 0 if nothing was found and ends at 1 if nothing was missed, so it contains the observed share.
 
     >>> low, high = jeffreys([0, 5, 10], 10)
     >>> low.round(3).tolist(), high.round(3).tolist()

@@ -1,4 +1,4 @@
-"""When not to believe it: for every label a verdict on its boundary, with reasons in words and numbers."""
+"""Verdicts: whether to trust the boundary of each label, with reasons in words and numbers."""
 
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.judge import judge

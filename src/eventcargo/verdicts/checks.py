@@ -1,74 +1,76 @@
-"""Checks: each looks at one label's evidence and tells, in words, what speaks against its boundary."""
+"""Checks: each examines one label's evidence and yields reasons not to trust its boundary."""
 
 from collections.abc import Callable, Iterator
 
 import polars as pl
 
+from eventcargo.errors import counted
 from eventcargo.verdicts.evidence import Evidence
 
 Finding = tuple[str, str]
 """A level and the reason for it."""
 
 PROBABLE = 0.05
-"""Largest p-value of an edge that the data bear out without the label model."""
+"""Largest p-value of an edge that the data confirm without the label model."""
 
 DOUBTFUL = 0.2
-"""Below this part of what a boundary should explain there is doubt."""
+"""Below this share of `min_explained` the level is doubt."""
 
 
 def check_model(evidence: Evidence, number: int) -> Iterator[Finding]:
-    """What was found out about the label model in training; the data may bear its edges out even so."""
+    """Whether the label is untrusted; even then the data may confirm its edges."""
     row = evidence.quality.get(evidence.labels[number])
-    if row is None or row["trusted"]:
+    if row is None or row.trusted:
         return
     p_values = evidence.graph.edges.filter(label=evidence.labels[number])["p_value"].fill_null(1.0)
-    said = f"the label model is not to be trusted: {row['reason']}"
+    reason = f"the label is untrusted: {row.reason}"
     if len(p_values) and (p_values <= PROBABLE).all():
-        yield "caution", f"{said}; its causes are told by the data alone"
+        yield "caution", f"{reason}; its causes rest on the data alone"
     else:
-        yield "doubt", said
+        yield "doubt", reason
 
 
 def check_basis(evidence: Evidence, number: int) -> Iterator[Finding]:
-    """Whether there is enough to go by."""
+    """Whether there are enough sequences, and a boundary at all."""
     support, config = int(evidence.support[number]), evidence.config
-    if support < config.too_few:
-        yield "doubt", f"only {support:,} sequences carry the label, fewer than {config.too_few:,}"
+    sequences = counted(support, "sequence")
+    if support < config.doubt_below:
+        yield "doubt", f"only {sequences} with the label, fewer than {config.doubt_below:,}"
     elif support == len(evidence.data):
-        yield "doubt", f"all {support:,} sequences carry the label: there is nothing to compare with"
-    elif support < config.few:
-        yield "caution", f"only {support:,} sequences carry the label"
+        yield "doubt", f"of {sequences}, all carry the label: there is nothing to compare with"
+    elif support < config.caution_below:
+        yield "caution", f"only {sequences} with the label"
     if not evidence.members[number]:
         yield "doubt", "no event type was found to cause it"
 
 
 def check_stability(evidence: Evidence, number: int) -> Iterator[Finding]:
-    """Whether its edges would be found again in other sequences."""
+    """Whether its edges would be found again in resampled data."""
     edges = evidence.graph.edges.filter(label=evidence.labels[number])
     shaky = edges.filter(pl.col("stability") < evidence.config.min_stability).sort("stability", "event")
     if len(shaky):
         yield (
             "doubt" if len(shaky) == len(edges) else "caution",
-            f"{len(shaky):,} of {len(edges):,} edges are not stable: {shaky['event'][0]} would be found in "
-            f"{shaky['stability'][0]:.0%} of resampled data only",
+            f"{len(shaky):,} of {counted(len(edges), 'edge')} unstable: {shaky['event'][0]} is found in only "
+            f"{shaky['stability'][0]:.0%} of resampled data",
         )
 
 
 def check_intervals(evidence: Evidence, number: int) -> Iterator[Finding]:
-    """Whether the frequencies of its edges are known well enough."""
+    """Whether the frequencies of its edges are precise enough."""
     edges = evidence.graph.edges.filter(label=evidence.labels[number])
-    wide = edges.filter(pl.col("ci_high") - pl.col("ci_low") > evidence.config.widest)
+    wide = edges.filter(pl.col("ci_high") - pl.col("ci_low") > evidence.config.max_interval)
     if len(wide):
         low, high = (wide[name][0] for name in ("ci_low", "ci_high"))
         yield (
             "caution",
-            f"{len(wide):,} of {len(edges):,} edges are uncertain: the frequency of {wide['event'][0]} may "
-            f"be anything from {low:.0%} to {high:.0%}",
+            f"{len(wide):,} of {counted(len(edges), 'edge')} uncertain: the frequency of {wide['event'][0]} "
+            f"may be anything from {low:.0%} to {high:.0%}",
         )
 
 
 def check_explained(evidence: Evidence, number: int) -> Iterator[Finding]:
-    """Whether the label can be told from its boundary, or at least as well as the label model tells it."""
+    """Whether its boundary predicts the label, and nearly as well as the label model does."""
     forecast = evidence.forecasts[number]
     if forecast is None or not evidence.members[number]:
         return
@@ -76,15 +78,15 @@ def check_explained(evidence: Evidence, number: int) -> Iterator[Finding]:
     if share < least:
         yield (
             "doubt" if share < DOUBTFUL * least else "caution",
-            f"its boundary explains {share:.0%} of the label: the rest is chance or something that is not "
-            "recorded, and an event type that only shares a hidden cause with the label would look the "
-            f"same{_least_decided(evidence, number)}",
+            f"its boundary explains {share:.0%} of the label: the rest is random or not recorded, and an "
+            "event type that only shares a hidden cause with the label would look the same"
+            f"{_least_decided(evidence, number)}",
         )
     row = evidence.quality.get(evidence.labels[number])
-    if row is None or not row["base_log_loss"]:
+    if row is None or not row.base_log_loss:
         return
-    model = 1 - row["log_loss"] / row["base_log_loss"]
-    if model - share > evidence.config.lag:
+    model = 1 - row.log_loss / row.base_log_loss
+    if model - share > evidence.config.max_lag:
         yield (
             "caution",
             f"its boundary explains {share:.0%} of the label, its model {model:.0%}: causes are missing",
@@ -92,45 +94,47 @@ def check_explained(evidence: Evidence, number: int) -> Iterator[Finding]:
 
 
 def _least_decided(evidence: Evidence, number: int) -> str:
-    """The member that leaves the label most open where it occurs without the others."""
+    """The member that leaves the label most uncertain if it occurs without the others."""
     present = evidence.presence[:, evidence.members[number]].toarray() > 0
     alone = present & (present.sum(axis=1, keepdims=True) == 1)
     rates = {
         name: (float(evidence.carried[rows, number].mean()), int(rows.sum()))
         for name, rows in zip(evidence.graph.boundary(evidence.labels[number]), alone.T, strict=True)
-        if rows.sum() >= evidence.config.few
+        if rows.sum() >= evidence.config.caution_below
     }
     if not rates:
         return ""
     name = min(rates, key=lambda name: abs(rates[name][0] - 0.5))
     rate, count = rates[name]
-    return f" (least decided: {name}; of {count:,} sequences with it alone, {rate:.0%} carry the label)"
+    sequences = counted(count, "sequence")
+    return f" (least decided: {name}; of {sequences} with it alone, {rate:.0%} carry the label)"
 
 
 def check_beyond(evidence: Evidence, number: int) -> Iterator[Finding]:
-    """Whether event types outside the boundary still tell of the label."""
-    found = evidence.beyond.get(number, [])
-    if found:
-        more = f", and {len(found) - 1:,} other event types likewise" if len(found) > 1 else ""
+    """Whether event types outside the boundary are associated with the label."""
+    associations = evidence.beyond.get(number, [])
+    if associations:
+        first, others = associations[0], len(associations) - 1
+        more = f", and {counted(others, 'other event type')} likewise" if others else ""
         yield (
             "caution",
-            f"{evidence.data.event_names[found[0].other]} is not in the boundary, yet "
-            f"{found[0].observed:,.0f} sequences with it carry the label where the boundary predicts "
-            f"{found[0].expected:,.0f}{more}: a cause is missing, or something unseen drives both",
+            f"{evidence.data.event_names[first.other]} is not in the boundary, yet occurs with the label in "
+            f"{counted(round(first.observed), 'sequence')} where the boundary predicts "
+            f"{first.expected:,.0f}{more}: a cause is missing, or something unrecorded drives both",
         )
 
 
 def check_together(evidence: Evidence, number: int) -> Iterator[Finding]:
-    """Whether other labels tell of the label although the boundaries do not."""
-    found = evidence.together.get(number, [])
-    if found:
-        more = f", and {len(found) - 1:,} other labels likewise" if len(found) > 1 else ""
-        other = evidence.label_name(found[0].other)
+    """Whether other labels are associated with the label beyond what the boundaries predict."""
+    associations = evidence.together.get(number, [])
+    if associations:
+        first, others = associations[0], len(associations) - 1
+        more = f", and {counted(others, 'other label')} likewise" if others else ""
         yield (
             "caution",
-            f"{found[0].observed:,.0f} sequences carry it together with {other} where the boundaries predict "
-            f"{found[0].expected:,.0f}{more}: something that is in neither "
-            "boundary drives both",
+            f"it occurs together with {evidence.label_name(first.other)} in "
+            f"{counted(round(first.observed), 'sequence')} where the boundaries predict "
+            f"{first.expected:,.0f}{more}: something in neither boundary drives both",
         )
 
 
@@ -139,7 +143,7 @@ def check_echoes(evidence: Evidence, number: int) -> Iterator[Finding]:
     names = evidence.graph.boundary(evidence.labels[number])
     for name, event in zip(names, evidence.members[number], strict=True):
         echo = evidence.closings.echo(evidence.carried[:, number], event)
-        counts = f"{name} occurs in {echo.event:,} sequences, {echo.both:,} of them with the label"
+        counts = f"{name} occurs in {counted(echo.event, 'sequence')}, {echo.both:,} of them with the label"
         if echo.is_double:
             yield (
                 "caution",
@@ -163,4 +167,4 @@ CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (
     check_together,
     check_echoes,
 )
-"""All checks; reasons of one level stand in this order."""
+"""All checks; reasons of one level appear in this order."""

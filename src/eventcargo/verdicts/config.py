@@ -1,36 +1,36 @@
-"""The settings of verdicts: what is asked of a boundary."""
+"""Settings of verdicts: when a boundary earns caution or doubt."""
 
 from dataclasses import dataclass
 
+from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class JudgeConfig:
-    """What is asked of a boundary."""
+class JudgeConfig(Settings):
+    """Settings of verdicts."""
 
-    too_few: int = 10
-    """sequences with a label below which nothing is believed"""
-    few: int = 30
-    """sequences with a label below which care is needed"""
-    min_stability: float = 0.8
-    """share of bootstrap samples in which an edge must be found"""
-    widest: float = 0.5
-    """widest interval of an edge's frequency"""
-    min_explained: float = 0.5
-    """share of a label's uncertainty that its boundary must explain; below a fifth of it, doubt"""
-    lag: float = 0.15
-    """by how much the boundary may explain less than the label model does"""
-    alpha: float = 0.01
-    """chance of any false alarm in the search for what the boundaries leave"""
-    min_share: float = 0.05
-    """sequences that something left must account for, as a share of those with the label"""
+    doubt_below: int = setting(10, ge=1)
+    """fewer sequences with the label than this give doubt"""
+    caution_below: int = setting(30, ge=1)
+    """fewer sequences with the label than this give caution"""
+    min_stability: float = setting(0.8, ge=0, le=1)
+    """smallest stability of an edge: share of bootstrap samples that keep it"""
+    max_interval: float = setting(0.5, ge=0, le=1)
+    """widest 95 % interval of an edge's frequency"""
+    min_explained: float = setting(0.5, ge=0, le=1)
+    """share of a label's uncertainty that its boundary must explain; below a fifth of this share, doubt"""
+    max_lag: float = setting(0.15, ge=0, le=1)
+    """most that the label model may explain beyond the boundary"""
+    alpha: float = setting(0.01, gt=0, lt=1)
+    """probability of any false alarm among associations that the boundaries leave unexplained"""
+    min_share: float = setting(0.05, ge=0, le=1)
+    """smallest unexplained association, as a share of the sequences with the label"""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.too_few <= self.few:
-            raise ConfigError(f"too_few={self.too_few}, few={self.few}: use 1 <= too_few <= few")
-        for name in ("min_stability", "widest", "min_explained", "lag", "min_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name}={getattr(self, name)}: use a share from 0 to 1")
-        if not 0 < self.alpha < 1:
-            raise ConfigError(f"alpha={self.alpha}: use a chance between 0 and 1")
+        super().__post_init__()
+        if self.doubt_below > self.caution_below:
+            raise ConfigError(
+                f"doubt_below={self.doubt_below} is above caution_below={self.caution_below}; "
+                "lower the first or raise the second"
+            )

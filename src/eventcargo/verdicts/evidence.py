@@ -1,8 +1,7 @@
-"""Evidence: what data, graph and models say of every label, in the order of the graph's labels."""
+"""Evidence: what data, graph and models say about every label, in the order of the graph's labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
+from eventcargo.quality import Quality
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.leakage import Closings
 from eventcargo.verdicts.predictability import Predictability, Predictor
@@ -17,19 +17,19 @@ from eventcargo.verdicts.residuals import ResidualAssociation, event_residuals, 
 
 
 class Evidence:
-    """Members, support and forecasts of all labels of a graph, and what they leave."""
+    """Members, support and forecasts of all labels of a graph, and what the forecasts leave unexplained."""
 
     def __init__(
         self,
         data: EventDataset,
         graph: LabelGraph,
-        quality: Mapping[str, Any],
+        quality: Quality | None,
         config: JudgeConfig,
         seed: int = 0,
     ) -> None:
         self.data, self.graph, self.config, self._seed = data, graph, config, seed
         self.labels, self.presence, self.closings = graph.labels, data.presence(), Closings(data)
-        self.quality = {row["label"]: row for row in quality.get("labels", ())}
+        self.quality = {row.label: row for row in (quality.labels if quality else ())}
         self.members = [
             _numbers(graph.boundary(label), data.event_names, "event type") for label in self.labels
         ]
@@ -39,52 +39,53 @@ class Evidence:
 
     @cached_property
     def forecasts(self) -> list[Predictability | None]:
-        """The label told from its boundary; None where it is carried by too few sequences, or by all."""
-        forecaster, found = Predictor(self.data), list[Predictability | None]()
+        """Each label predicted from its boundary; None if too few sequences carry it, or all do."""
+        predictor, forecasts = Predictor(self.data), list[Predictability | None]()
         for number, members in enumerate(self.members):
-            enough = self.config.too_few <= self.support[number] < len(self.data)
+            enough = self.config.doubt_below <= self.support[number] < len(self.data)
             rng = np.random.default_rng([self._seed, number])
-            found.append(forecaster.forecast(self.carried[:, number], members, rng) if enough else None)
-        return found
+            forecasts.append(predictor.forecast(self.carried[:, number], members, rng) if enough else None)
+        return forecasts
 
     @cached_property
     def beyond(self) -> dict[int, list[ResidualAssociation]]:
-        """By label, the event types outside its boundary that it goes together with."""
-        told = self._told
-        members = [self.members[number] for number in told]
-        found = event_residuals(
-            self.presence, self.carried[:, told], self._probabilities, members, self.config.alpha
+        """By label, the event types outside its boundary that are associated with it."""
+        predicted = self._predicted
+        members = [self.members[number] for number in predicted]
+        associations = event_residuals(
+            self.presence, self.carried[:, predicted], self._probabilities, members, self.config.alpha
         )
-        return self._weighty(found)
+        return self._weighty(associations)
 
     @cached_property
     def together(self) -> dict[int, list[ResidualAssociation]]:
-        """By label, the other labels that it goes together with."""
+        """By label, the other labels that are associated with it."""
         return self._weighty(
-            label_residuals(self.carried[:, self._told], self._probabilities, self.config.alpha)
+            label_residuals(self.carried[:, self._predicted], self._probabilities, self.config.alpha)
         )
 
     @cached_property
-    def _told(self) -> list[int]:
+    def _predicted(self) -> list[int]:
+        """The numbers of the labels that have a forecast."""
         return [number for number, forecast in enumerate(self.forecasts) if forecast is not None]
 
     @cached_property
     def _probabilities(self) -> NDArray[np.float64]:
-        found = [forecast.probabilities for forecast in self.forecasts if forecast is not None]
-        return np.stack(found, axis=1) if found else np.zeros((len(self.data), 0))
+        columns = [forecast.probabilities for forecast in self.forecasts if forecast is not None]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self.data), 0))
 
-    def _weighty(self, found: Sequence[ResidualAssociation]) -> dict[int, list[ResidualAssociation]]:
-        """Those that account for enough sequences."""
-        kept: dict[int, list[ResidualAssociation]] = {}
-        for surplus in found:
-            number = self._told[surplus.label]
-            if abs(surplus.observed - surplus.expected) >= self.config.min_share * self.support[number]:
-                kept.setdefault(number, []).append(surplus)
-        return kept
+    def _weighty(self, associations: Sequence[ResidualAssociation]) -> dict[int, list[ResidualAssociation]]:
+        """By label, the associations that account for enough sequences."""
+        by_label: dict[int, list[ResidualAssociation]] = {}
+        for one in associations:
+            number = self._predicted[one.label]
+            if abs(one.observed - one.expected) >= self.config.min_share * self.support[number]:
+                by_label.setdefault(number, []).append(one)
+        return by_label
 
     def label_name(self, told: int) -> str:
-        """The name of a label by its number among those that are told."""
-        return self.labels[self._told[told]]
+        """The name of a label, given its number among the labels with a forecast."""
+        return self.labels[self._predicted[told]]
 
 
 def _numbers(names: Sequence[str], known: Sequence[str], kind: str) -> list[int]:
@@ -93,6 +94,6 @@ def _numbers(names: Sequence[str], known: Sequence[str], kind: str) -> list[int]
     if missing:
         raise DataError(
             f"the graph has the {kind} {missing[0]!r}, which is not in the data; judge a graph by the data "
-            "it was found in"
+            "it was made from"
         )
     return [numbers[name] for name in names]

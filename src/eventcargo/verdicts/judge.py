@@ -1,13 +1,12 @@
-"""Judge: data, a graph and the quality of the models go in; for every label a verdict comes out.
+"""judge: give every label of a graph a verdict, from the data, the graph and the quality of its model.
 
-What the data cannot contradict is not found here: docs/verdicts.md says what each check can and cannot see.
+The checks cannot see what the data do not contradict: docs/verdicts.md says what each can and cannot see.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
+from eventcargo.errors import counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
+from eventcargo.quality import Quality
 from eventcargo.verdicts.checks import CHECKS
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.evidence import Evidence
@@ -17,12 +16,12 @@ from eventcargo.verdicts.verdict import Verdict
 def judge(
     data: EventDataset,
     graph: LabelGraph,
-    quality: Mapping[str, Any] | None = None,
+    quality: Quality | None = None,
     config: JudgeConfig | None = None,
     *,
     seed: int = 0,
 ) -> dict[str, Verdict]:
-    """A verdict for every label of the graph; `quality` is what the file quality.json of a model holds.
+    """A verdict for every label of the graph; `quality` is that of the label models on held-out sequences.
 
     >>> from eventcargo.events import EventSequence
     >>> kinds = [(("x", "y"), ("bad",)), (("y",), ())] * 60
@@ -34,19 +33,19 @@ def judge(
     >>> judge(data, LabelGraph.from_boundaries({"bad": []}))["bad"].reasons[0]
     'no event type was found to cause it'
     """
-    evidence = Evidence(data, graph, quality or {}, config or JudgeConfig(), seed)
-    found = {}
+    evidence = Evidence(data, graph, quality, config or JudgeConfig(), seed)
+    verdicts = {}
     for number, label in enumerate(evidence.labels):
         findings = [finding for check in CHECKS for finding in check(evidence, number)]
-        found[label] = Verdict.of(label, findings or [("trust", _praise(evidence, number))])
-    return found
+        verdicts[label] = Verdict.of(label, findings or [("trust", _trust_reason(evidence, number))])
+    return verdicts
 
 
-def _praise(evidence: Evidence, number: int) -> str:
+def _trust_reason(evidence: Evidence, number: int) -> str:
     forecast, n = evidence.forecasts[number], len(evidence.members[number])
-    assert forecast is not None  # where there is none, a check has said why
-    types = "1 event type" if n == 1 else f"{n:,} event types"
+    assert forecast is not None  # without a forecast, a check has given a reason
+    sequences = counted(int(evidence.support[number]), "sequence")
     return (
-        f"its boundary of {types} explains {forecast.explained:.0%} of the label, which "
-        f"{evidence.support[number]:,} sequences carry"
+        f"its boundary of {counted(n, 'event type')} explains {forecast.explained:.0%} of the label, "
+        f"carried by {sequences}"
     )

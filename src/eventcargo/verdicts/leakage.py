@@ -1,8 +1,8 @@
 """Echoes: event types that look like a record of the label rather than a cause of it.
 
-Labels have no time, so the data cannot show that an event was recorded with a label or because of it. Two
-things they can show: the event type occurs with the label and only with it, practically without exception; or
-it brings the label and is the very last event wherever it does.
+Labels have no time, so the data cannot show that an event was recorded with a label or because of it. They
+can show two signs: the event type and the label occur only together, practically without exception; or the
+event type brings the label and is the last event whenever it does.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from eventcargo.events import EventDataset
 Flags = NDArray[np.bool_]
 
 ALWAYS, MOSTLY = 0.99, 0.9
-"""Shares that must be exceeded beyond a doubt of one in twenty."""
+"""Shares that the lower 95 % bound of a share must exceed."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Echo:
     both: int
     event: int  # sequences with the event type
     label: int  # sequences with the label
-    last: int  # sequences with both in which the event type is there at the last instant
+    last: int  # sequences with both in which the event type occurs at the last instant
 
     @property
     def is_double(self) -> bool:
-        """Whether one practically never comes without the other.
+        """Whether one practically never occurs without the other.
 
         >>> Echo(500, 500, 500, 0).is_double, Echo(50, 50, 50, 0).is_double
         (True, False)
@@ -39,12 +39,14 @@ class Echo:
 
     @property
     def is_closing(self) -> bool:
-        """Whether the event type brings the label and ends the sequences with both."""
+        """Whether the event type mostly comes with the label and then at the last instant."""
         return surely(self.both, self.event) > MOSTLY and surely(self.last, self.both) > MOSTLY
 
 
 def surely(count: int, total: int) -> float:
-    """The share that is exceeded with a doubt of one in twenty (Clopper and Pearson).
+    """Lower 95 % bound of the share count / total (Clopper & Pearson 1934).
+
+    The 0.05 quantile of Beta(count, total - count + 1); 0 if count is 0.
 
     >>> round(surely(100, 100), 3), surely(0, 10)
     (0.97, 0.0)
@@ -53,7 +55,7 @@ def surely(count: int, total: int) -> float:
 
 
 class Closings:
-    """Which event types occur at the last instant of which sequence, if it has more than one instant."""
+    """Which event types occur at the last instant of which sequence, in sequences of several instants."""
 
     def __init__(self, data: EventDataset) -> None:
         offsets, events, times = data.flat()
@@ -63,7 +65,7 @@ class Closings:
         self._rows, self._events, self._presence = rows[closing], events[closing], data.presence().tocsc()
 
     def echo(self, carries: Flags, event: int) -> Echo:
-        """How an event type goes with the sequences that carry a label."""
+        """How an event type and a label, given by the sequences that carry it, occur together."""
         holders = self._presence[:, [event]].nonzero()[0]
         ends = np.unique(self._rows[self._events == event])
         return Echo(int(carries[holders].sum()), len(holders), int(carries.sum()), int(carries[ends].sum()))

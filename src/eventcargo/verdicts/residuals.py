@@ -1,10 +1,10 @@
-"""Leftovers: what still goes together with a label once its boundary has been taken into account.
+"""Residuals: associations with a label that its boundary does not explain.
 
-If a boundary is complete, a label that it did not lead to expect comes by chance: neither event types outside
-the boundary nor other labels know of it. Where they do, something is missing, in the boundary or in the
-records. Sums of residuals (label less its chance) over the sequences with an event type or another label are
-compared with their standard deviation under chance; one sequence is added to the variance, because a sum over
-rare coincidences is not normal.
+If a boundary is complete, its residuals (label minus predicted probability) are random: neither event types
+outside the boundary nor other labels are associated with them. If some are, something is missing, in the
+boundary or in the records. z is the sum of residuals over the sequences with an event type, or of products
+with another label's residuals, divided by sqrt(its variance + 1); the 1 is there because a sum over rare
+coincidences is not normal.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,12 +19,12 @@ Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 AT_ONCE = 64
-"""Labels that are compared with all event types at once."""
+"""Labels compared with all event types at once."""
 
 
 @dataclass(frozen=True)
 class ResidualAssociation:
-    """A label is carried more (or less) often than expected in the sequences with something else."""
+    """A label occurs with an event type or another label more (or less) often than predicted."""
 
     label: int
     other: int
@@ -40,29 +40,29 @@ def event_residuals(
     members: Sequence[Sequence[int]],
     alpha: float,
 ) -> list[ResidualAssociation]:
-    """Event types outside the boundary that a label goes together with, the clearest first.
+    """Event types outside the boundary that are associated with a label, clearest first.
 
     `carried` and `probabilities` are (sequences, labels), `members` the boundary of each label. `alpha` is
-    the chance of any false alarm at all.
+    the probability of any false alarm (Bonferroni).
     """
-    found: list[ResidualAssociation] = []
+    associations: list[ResidualAssociation] = []
     by_event, n_labels = presence.T.tocsr().astype(np.float64), carried.shape[1]
     least = norm.isf(alpha / max(2 * by_event.shape[0] * n_labels, 1))
     for start in range(0, n_labels, AT_ONCE):
-        part = slice(start, start + AT_ONCE)
-        truth, told = carried[:, part].astype(np.float64), probabilities[:, part]
-        observed, expected = by_event @ truth, by_event @ told
-        z = (observed - expected) / np.sqrt(by_event @ (told * (1 - told)) + 1)
-        for column, own in enumerate(members[part]):
+        block = slice(start, start + AT_ONCE)
+        truth, predicted = carried[:, block].astype(np.float64), probabilities[:, block]
+        observed, expected = by_event @ truth, by_event @ predicted
+        z = (observed - expected) / np.sqrt(by_event @ (predicted * (1 - predicted)) + 1)
+        for column, own in enumerate(members[block]):
             z[list(own), column] = 0.0
-        found += _above(z, observed, expected, least, start)
-    return sorted(found, key=lambda surplus: -abs(surplus.z))
+        associations += _above(z, observed, expected, least, start)
+    return sorted(associations, key=lambda one: -abs(one.z))
 
 
 def label_residuals(carried: Flags, probabilities: Floats, alpha: float) -> list[ResidualAssociation]:
-    """Other labels that a label goes together with although their boundaries do not say so.
+    """Other labels that are associated with a label although their boundaries do not predict it.
 
-    Each pair is told twice, once for either label.
+    Each pair appears twice, once for either label.
     """
     truth, n_labels = carried.astype(np.float64), carried.shape[1]
     left, spread = truth - probabilities, probabilities * (1 - probabilities)
@@ -70,9 +70,7 @@ def label_residuals(carried: Flags, probabilities: Floats, alpha: float) -> list
     np.fill_diagonal(z, 0.0)
     least = norm.isf(alpha / max(n_labels * (n_labels - 1), 1))
     observed = truth.T @ truth
-    return sorted(
-        _above(z, observed, observed - left.T @ left, least, 0), key=lambda surplus: -abs(surplus.z)
-    )
+    return sorted(_above(z, observed, observed - left.T @ left, least, 0), key=lambda one: -abs(one.z))
 
 
 def _above(

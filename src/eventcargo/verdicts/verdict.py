@@ -1,4 +1,4 @@
-"""Verdict: whether the boundary of a label is to be believed, and why."""
+"""Verdict: whether to trust the boundary of a label, and why."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -10,12 +10,12 @@ from eventcargo.files import read_document, write_document
 FORMAT, FORMAT_VERSION = "eventcargo-verdicts", 1
 
 LEVELS = ("trust", "caution", "doubt")
-"""From good to bad."""
+"""Levels from best to worst."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A level with its reasons, the weightiest first.
+    """A level with its reasons, most serious first.
 
     >>> Verdict.of("brake", [("caution", "few sequences"), ("doubt", "no cause found")])
     Verdict(label='brake', level='doubt', reasons=('no cause found', 'few sequences'))
@@ -31,7 +31,7 @@ class Verdict:
 
     @classmethod
     def of(cls, label: str, found: Iterable[tuple[str, str]]) -> "Verdict":
-        """The worst of some levels, each with its reason."""
+        """The verdict with the worst of some levels, and all their reasons."""
         ordered = sorted(found, key=lambda pair: -LEVELS.index(pair[0]))
         return cls(label, ordered[0][0], tuple(reason for _, reason in ordered))
 
@@ -43,7 +43,7 @@ def write_verdicts(path: str | Path, verdicts: Mapping[str, Verdict]) -> None:
 
 
 def read_verdicts(path: str | Path) -> dict[str, Verdict]:
-    """The verdicts of every label; a foreign file is refused."""
+    """Read the verdict of every label; refuses files that `write_verdicts` did not write."""
     try:
         content = read_document(path, FORMAT, FORMAT_VERSION)
         rows = [Verdict(**{**row, "reasons": tuple(row["reasons"])}) for row in content["verdicts"]]

@@ -1,4 +1,4 @@
-"""Edges tested on the data themselves: refuted ones are dropped, missing ones added."""
+"""Test the edges of a graph on the data: drop refuted edges, add missing ones."""
 
 from eventcargo.verify.verify import VerifyConfig, verify
 

@@ -1,8 +1,8 @@
 """Arrangements: how often, in which order, how close and how late the members of one boundary occur.
 
-The families of `features`, made of the events of a few event types alone, so that even pairs far apart are
-seen and the work does not depend on the size of the vocabulary. Buckets of time and distance become steps
-("at most so long"): one step can say what many buckets say together.
+The families of `features` are applied to the events of a few event types alone, so that pairs far apart are
+seen and the cost does not depend on the size of the vocabulary. Buckets of time and distance become steps
+("at most this long"): one step can say what many buckets say together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,20 +17,20 @@ from eventcargo.features import FAMILIES, N_BUCKETS, Events, Moments
 Ints = NDArray[np.int64]
 
 WINDOW = 6
-"""Pairs of members are looked at with fewer than this many other members between them."""
+"""A pair of members counts if fewer than this many other members lie between them."""
 
 MAX_STEPS = 24
-"""Steps of time or distance for each pair or member, spread evenly over the sequences."""
+"""Most steps of time or distance for each pair or member, at quantiles over the sequences."""
 
 PAIRED, STEPPED = ("adjacent", "ordered", "gap"), ("gap", "lateness", "since")
 TIMED = ("gap", "since")
 NEEDS_OTHERS = ("adjacent", "lateness", "since")
-"""Families that look at events between the members or at the end of the sequence."""
+"""Families that depend on events between the members or at the end of the sequence."""
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Something that holds in some sequences: the places of the members it is about, and where it holds."""
+    """A condition on some members of a boundary, given by their places, and the rows in which it holds."""
 
     family: str
     members: tuple[int, ...]
@@ -38,7 +38,7 @@ class Arrangement:
 
 
 class MemberArrangements:
-    """The events of a data set sorted by event type, so that those of a few types are found quickly."""
+    """The events of a data set sorted by event type, for fast access to the events of a few types."""
 
     def __init__(self, data: EventDataset) -> None:
         self._offsets, self._events, times = data.flat()
@@ -50,25 +50,25 @@ class MemberArrangements:
         self._timed = data.time_kind != "order"
 
     def arrangements(self, members: Sequence[int], least: int) -> list[Arrangement]:
-        """Everything the families say about these event types that holds in `least` sequences or more.
+        """All arrangements of these event types that hold in at least `least` sequences.
 
         >>> from eventcargo.events import EventSequence
         >>> data = EventDataset.from_sequences([EventSequence("1", ("a", "x", "b"), (0.0, 1.0, 2.0), ())])
-        >>> [found.family for found in MemberArrangements(data).arrangements([0, 1], least=1)]
+        >>> [one.family for one in MemberArrangements(data).arrangements([0, 1], least=1)]
         ['ordered', 'gap', 'lateness', 'lateness', 'since', 'since']
         """
         shown = self._events_of(members)
         among = shown.take(shown.ids < len(members))
-        found: list[Arrangement] = []
+        arrangements: list[Arrangement] = []
         for family in FAMILIES:
             if family == "presence" or (family in TIMED and not self._timed):
                 continue
             moments = FAMILIES[family](shown if family in NEEDS_OTHERS else among, WINDOW)
-            found += _columns(family, moments, len(members), least)
-        return found
+            arrangements += _columns(family, moments, len(members), least)
+        return arrangements
 
     def _events_of(self, members: Sequence[int]) -> Events:
-        """The events of the members, the event before each and the last of its sequence as "another"."""
+        """The members' events; the event before each and the last of its sequence have the id "other"."""
         own = np.concatenate([self._by_type[self._starts[m] : self._starts[m + 1]] for m in members])
         before = np.maximum(own - 1, self._offsets[self._rows[own]])
         last = self._offsets[self._rows[own] + 1] - 1
@@ -89,17 +89,17 @@ def _columns(family: str, moments: Moments, n_members: int, least: int) -> Itera
     rows, group, bucket = moments.rows[known], group[known], bucket[known]
     order = np.lexsort((bucket, rows, group))
     rows, group, bucket = rows[order], group[order], bucket[order]
-    for part in np.split(np.arange(len(group)), np.flatnonzero(np.diff(group)) + 1):
-        if len(part):
-            first = int(group[part[0]])
+    for block in np.split(np.arange(len(group)), np.flatnonzero(np.diff(group)) + 1):
+        if len(block):
+            first = int(group[block[0]])
             members = tuple(sorted({*divmod(first, n_members + 1)})) if pairs else (first,)
-            for holding in _sets(family, rows[part], bucket[part]):
+            for holding in _sets(family, rows[block], bucket[block]):
                 if len(holding) >= least:
                     yield Arrangement(family, members, holding)
 
 
 def _sets(family: str, rows: Ints, bucket: Ints) -> Iterator[Ints]:
-    """The rows in which one group holds: for each number of occurrences, at each step, or simply."""
+    """The rows in which one group holds: for each number of occurrences, for each step, or overall."""
     if family == "count":
         for number in np.unique(bucket):
             yield rows[bucket == number]

@@ -1,7 +1,7 @@
-"""Claims: what an edge says the event type is worth to its label, and what the data allow it to be worth.
+"""Claims: how much an edge says its event type is worth to the label, and how much the data allow.
 
-All worths are in nats, summed over the sequences: by so much the event type makes the label likelier, the
-rest of the boundary given. `verify` explains how the two meet.
+Worth is in nats, summed over the sequences: the log-likelihood of the label that the event type adds given
+the rest of the boundary. `verify` explains how claim and data are weighed.
 """
 
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from eventcargo.statistics.exact_g2 import (
 )
 
 PLAUSIBLE = 0.5
-"""An edge is refuted where the data do not leave room for this share of what it claims."""
+"""An edge is refuted if the data leave room for less than this share of its claim."""
 
 STANDS = 2.0
-"""A claim of less than this many times what an edge must be worth does not stand without the data."""
+"""A claim below this multiple of the smallest worth of an edge must be confirmed by the data."""
 
 MAX_STRENGTH = 2.0
-"""A vote counts for this many nats at most: a model that is too sure claims more than there is to know."""
+"""Most nats that a vote counts for: an overconfident model claims more than there is to know."""
 
 
 @dataclass
 class Claim:
-    """One edge into a label; what the data say of it is filled in by and by.
+    """One edge into a label: what phase 1 claims, and what the data say once it is tested.
 
     >>> claim = Claim(event=0, votes=50.0, strength=2.0, sign=1, least=1.0)
     >>> claim.judge(np.array([[[900, 100], [90, 10]]]))        # as likely with the event type as without
@@ -42,11 +42,11 @@ class Claim:
 
     event: int
     votes: float | None
-    """Sequences in which phase 1 would find the edge; None where no vote stands behind it."""
+    """Sequences in which phase 1 finds the edge; None if unknown."""
     strength: float | None
     sign: int
     least: float
-    """What an edge must be worth to be told of."""
+    """Smallest worth of an edge, in nats."""
     is_new: bool = False
     is_required: bool = False
     p_value: float | None = None
@@ -58,7 +58,7 @@ class Claim:
 
     @property
     def worth(self) -> float | None:
-        """Votes times their strength; None where phase 1 says nothing."""
+        """Votes times strength; None if phase 1 makes no claim."""
         return None if self.votes is None or self.strength is None else self.votes * self._per_vote
 
     @property
@@ -67,33 +67,33 @@ class Claim:
 
     @property
     def room(self) -> float:
-        """The most it can be worth by the data: what cannot be compared is believed."""
+        """The most that the edge can be worth by the data; sequences without comparison count in full."""
         return min(self.most, self.left) + self.unseen
 
     @property
     def refuted(self) -> bool:
-        """The data leave too little room for the claim, or the claim is too small to stand by itself."""
+        """Whether the data leave too little room for the claim, or it is too small to stand by itself."""
         if self.worth is None:
             return self.room < self.least
         return self.worth < STANDS * self.least or self.room < PLAUSIBLE * self.worth
 
     @property
     def is_hopeless(self) -> bool:
-        """So little of the label is left to tell that no arrangement could bear the claim out."""
+        """Whether too little of the label is left unexplained for any arrangement to confirm the claim."""
         return self.worth is not None and self.left + self.unseen < PLAUSIBLE * self.worth
 
     def is_doubtful(self, alpha: float) -> bool:
-        """Whether the data do not bear the claim out at this level."""
+        """Whether the data fail to confirm the claim at this level."""
         return self.p_value is None or self.p_value > alpha or self.gain < self.least
 
     def judge(self, tables: Ints) -> None:
-        """Take in the tables of the event type's presence, (strata, 2, 2)."""
-        found = ExactG2.of(tables)
-        self.p_value, self.gain = found.p_value, found.gain
+        """Set p-value, gain, effect and bounds from the tables of its presence, (strata, 2, 2)."""
+        test = ExactG2.of(tables)
+        self.p_value, self.gain = test.p_value, test.gain
         self.bound(tables)
 
     def bound(self, tables: Ints) -> None:
-        """Take in what presence leaves room for, and what it changes."""
+        """Set the effect of presence and the most that the edge can be worth."""
         self.effect = risk_difference(tables)
         self.most, self.left = max_presence_gain(tables), residual_information(tables)
         self.unseen = incomparable(tables, self.sign >= 0) * self._per_vote

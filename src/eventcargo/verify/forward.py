@@ -1,4 +1,4 @@
-"""Growth: event types that a boundary lacks, found by forward steps of IAMB from the boundary as it is."""
+"""Forward selection: add event types that a boundary lacks, by forward steps of IAMB from that boundary."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,13 +12,13 @@ from eventcargo.verify.claims import Claim
 from eventcargo.verify.label_test import LabelTest
 
 BLOCK_LABELS = 8
-"""Labels that take a step together, from one sparse product."""
+"""Labels that share one sparse product in a step."""
 
 MAX_GIVEN = 40
-"""Members, the strongest first, that a step is conditioned on; more leave a single sequence in a stratum."""
+"""Most members, strongest first, that a step conditions on; more leave single sequences in a stratum."""
 
 LOOKED_AT = 5
-"""Event types of a step, the strongest first, that are tested with the exact moments."""
+"""Event types of a step, strongest first, that are tested with exact moments."""
 
 
 def forward_select(
@@ -26,8 +26,8 @@ def forward_select(
 ) -> None:
     """Add to each label, round by round, the event type that depends on it most given its boundary.
 
-    It must be worth `claim.least` as every edge, with a p-value below alpha divided by all pairs. `allowed`,
-    (labels, event types), says which pairs may be added.
+    Like every edge it must be worth `claim.least`; its p-value must not exceed alpha / number of pairs.
+    `allowed`, (labels, event types), marks the pairs that may be added.
     """
     growing = list(label_tests)
     if not growing:
@@ -40,11 +40,11 @@ def forward_select(
 def _blocks(
     growing: Sequence[LabelTest], level: float, allowed: NDArray[np.bool_] | None
 ) -> Iterator[LabelTest]:
-    """One step of all; gives back those that grew."""
+    """One step for every label; yields those whose boundary grew."""
     for at in range(0, len(growing), BLOCK_LABELS):
         block = growing[at : at + BLOCK_LABELS]
-        asked = [(Target(label_test.positives), label_test.members[:MAX_GIVEN]) for label_test in block]
-        for label_test, screen in zip(block, block[0].ground.test.many(asked), strict=True):
+        questions = [(Target(label_test.positives), label_test.members[:MAX_GIVEN]) for label_test in block]
+        for label_test, screen in zip(block, block[0].ground.test.many(questions), strict=True):
             barred = None if allowed is None else ~allowed[label_test.label]
             claim = _missing(label_test, screen, level, barred)
             if claim is not None:
@@ -55,19 +55,19 @@ def _blocks(
 def _missing(
     label_test: LabelTest, screen: G2Tests, level: float, barred: NDArray[np.bool_] | None
 ) -> Claim | None:
-    """The strongest claim of the event types that the screen puts first; it only ranks, the test decides."""
+    """The strongest claim among the event types that the screen ranks first; the exact test decides."""
     excess = screen.g2 - screen.dof
     excess[label_test.members] = -1.0
     if barred is not None:
         excess[barred] = -1.0
     order = np.argsort(-excess, kind="stable")[:LOOKED_AT]
-    found = [_tested(label_test, int(event), level) for event in order if excess[event] > 0]
-    known = [claim for claim in found if claim is not None]
-    return max(known, key=lambda claim: claim.gain) if known else None
+    tested = [_tested(label_test, int(event), level) for event in order if excess[event] > 0]
+    claims = [claim for claim in tested if claim is not None]
+    return max(claims, key=lambda claim: claim.gain) if claims else None
 
 
 def _tested(label_test: LabelTest, event: int, level: float) -> Claim | None:
-    """A claim on an event type that is not a member; None where the test does not bear it out."""
+    """A claim on an event type outside the boundary; None if the test does not confirm it."""
     rows = label_test.ground.test.counts.rows(event)
     tables = _tables(label_test, rows, [])
     test = ExactG2.of(tables)

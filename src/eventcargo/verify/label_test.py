@@ -1,10 +1,10 @@
-"""Questions: one label, the claims on its boundary, and what the sequences answer.
+"""LabelTest: test the claims on the boundary of one label against the sequences.
 
-Every member is asked for given the core of the boundary (what IAMB keeps of the members; given all of them,
-most strata of a large boundary would hold a single sequence) and given arrangements of the other members.
-Those the label depends on are chosen one by one, like a boundary of their own: where a late `error` explains
-the label, what is merely usual without a late `error` must not pass for a cause. First the presence of a
-member is tested, then, where it does not confirm the member, the arrangements about it.
+Every member is tested given the core of the boundary (the members that IAMB keeps; given all members, most
+strata of a large boundary would hold a single sequence) and given arrangements of the other members. The
+arrangements that the label depends on are chosen one by one, like a boundary of their own: if a late `error`
+explains the label, an event type that is merely usual without a late `error` must not pass for a cause. The
+presence of a member is tested first; if it does not confirm the member, so are its arrangements.
 """
 
 from collections.abc import Sequence
@@ -27,17 +27,17 @@ CORE_ALPHA = 1e-3
 """Largest p-value of a member of the core."""
 
 MAX_CHOSEN = 8
-"""Arrangements chosen for a label, at most."""
+"""Most arrangements chosen for a label."""
 
 MAX_ARRANGED = 30
-"""Members, the strongest first, whose arrangements are looked at; pairs of more would be too many."""
+"""Most members, strongest first, whose arrangements are tested; more would have too many pairs."""
 
 FEW = 5
-"""An arrangement that holds, or fails, in fewer sequences is not looked at."""
+"""An arrangement that holds, or fails, in fewer sequences is not tested."""
 
 
 class VerifyData:
-    """A data set as the tests of its labels need it."""
+    """A data set prepared for the tests of its labels."""
 
     def __init__(self, data: EventDataset) -> None:
         self.data = data
@@ -56,14 +56,14 @@ class VerifyData:
 class LabelTest:
     """A label's positives and the claims on its boundary.
 
-    Columns of patterns are the members in the order of the claims, then further ones.
+    The columns of its patterns are the members in the order of the claims, then further columns.
     """
 
     ground: VerifyData
     label: int
     claims: list[Claim]
     least: float
-    """What an edge must be worth, in nats."""
+    """Smallest worth of an edge, in nats."""
     core: list[int] = field(default_factory=list)
     _arranged: "Arranged | None" = None
 
@@ -81,7 +81,7 @@ class LabelTest:
         return self.ground.data.label_names[self.label]
 
     def ask(self, alpha: float) -> None:
-        """What the presence of every member says, and its arrangements where presence does not confirm it."""
+        """Test the presence of every member, and its arrangements if presence does not confirm it."""
         arranged = self.arranged(alpha)
         for place, claim in enumerate(self.claims):
             arranged.ask_presence(place)
@@ -89,9 +89,9 @@ class LabelTest:
                 arranged.ask(place)
 
     def backward_eliminate(self, alpha: float, largest: float) -> None:
-        """Drop the members that the data do not bear out, the smallest gain first, each time asking anew.
+        """Drop members that the data do not confirm, smallest gain first, and test the rest again each time.
 
-        Those that stay have a p-value of at most `largest`; arrangements are chosen at `alpha`.
+        The remaining p-values are at most `largest`; arrangements are chosen at `alpha`.
         """
         while doubtful := [
             claim for claim in self.claims if claim.is_doubtful(largest) and not claim.is_required
@@ -101,17 +101,17 @@ class LabelTest:
                 self.ask(alpha)
 
     def arranged(self, alpha: float) -> "Arranged":
-        """The arrangements of the members as they are now, and those of them that the label depends on."""
+        """The arrangements of the current members, and those that the label depends on."""
         if self._arranged is None or self._arranged.n_members != len(self.claims):
             test, target = self.ground.test.local(Target(self.positives), np.array(self.members))
             self.core = iamb(test, target, CORE_ALPHA)
             most = len(self.ground.data) - FEW
-            found = self.ground.occurrences.arrangements(self.members[:MAX_ARRANGED], FEW)
-            self._arranged = Arranged(self, [one for one in found if len(one.rows) <= most], alpha)
+            candidates = self.ground.occurrences.arrangements(self.members[:MAX_ARRANGED], FEW)
+            self._arranged = Arranged(self, [one for one in candidates if len(one.rows) <= most], alpha)
         return self._arranged
 
     def patterns(self, further: Sequence[Rows | Ints] = ()) -> PatternCounts:
-        """PatternCounts of the members and of further columns."""
+        """The patterns of the members and of further columns."""
         columns = [*(self.ground.test.counts.rows(event) for event in self.members), *further]
         rows = np.unique(np.concatenate([self.positives, *columns]))
         table = np.zeros((len(rows), len(columns)), bool)
@@ -122,12 +122,12 @@ class LabelTest:
         return PatternCounts.of(table, carries, len(self.ground.data) - len(rows))
 
     def core_without(self, place: int) -> list[int]:
-        """The places of the core, but for one."""
+        """The places of the core except one."""
         return [other for other in self.core if other != place]
 
 
 class Arranged:
-    """The arrangements of one label, and the few the label depends on."""
+    """The arrangements of one label's members, and the few that the label depends on."""
 
     def __init__(self, label_test: LabelTest, found: Sequence[Arrangement], alpha: float) -> None:
         self.label_test, self.found, self.n_members = label_test, found, len(label_test.claims)
@@ -145,27 +145,28 @@ class Arranged:
         return self._rows(self.chosen)
 
     def ask_presence(self, place: int) -> None:
-        """What the presence of a member says, given all that is not about it."""
+        """Test the presence of a member given everything that does not involve it."""
         self.label_test.claims[place].judge(self._tables(place, self._others(place)))
 
     def ask(self, place: int) -> None:
-        """What presence and the best arrangement about a member say, given all that is not about it."""
+        """Test a member's presence and best arrangement given everything that does not involve it."""
         claim, others = self.label_test.claims[place], self._others(place)
         tables = self._tables(place, others)
         claim.bound(tables)
         if self._is_everywhere(claim):
             self._bound_everywhere(claim, tables, explained=bool(others))
         about = self._columns[self._is_about(place)]
-        found = [ExactG2.of(tables)]
+        tests = [ExactG2.of(tables)]
         if len(about):
-            found.append(self._best(place, about, others))
-            claim.most = max(claim.most, found[1].most_gain)
-        known = [test.p_value for test in found if test.p_value is not None]
-        claim.p_value = min(1.0, min(known) * (len(about) + 1)) if known else None
-        claim.gain = max(test.gain for test in found)
+            tests.append(self._best(place, about, others))
+            claim.most = max(claim.most, tests[1].most_gain)
+        p_values = [test.p_value for test in tests if test.p_value is not None]
+        # Bonferroni over presence and every arrangement that competed
+        claim.p_value = min(1.0, min(p_values) * (len(about) + 1)) if p_values else None
+        claim.gain = max(test.gain for test in tests)
 
     def _choose(self, given: list[int], columns: Ints) -> list[int]:
-        """The strongest arrangement given some members and those chosen, one by one, until none is strong."""
+        """Choose the strongest arrangement given some members and those chosen, until none is strong."""
         least, chosen = 2 * self.label_test.least, list[int]()
         while len(columns) and len(chosen) < MAX_CHOSEN:
             tests = self._test(self._target, [*given, *chosen], columns)
@@ -176,7 +177,7 @@ class Arranged:
         return chosen
 
     def _others(self, place: int) -> list[int]:
-        """The arrangements chosen among those that are not about a member."""
+        """The arrangements chosen among those that do not involve a member."""
         return self._choose(self.label_test.core_without(place), self._columns[~self._is_about(place)])
 
     def _is_about(self, place: int) -> NDArray[np.bool_]:
@@ -193,7 +194,7 @@ class Arranged:
         return self._known[columns]
 
     def _best(self, place: int, about: Ints, others: list[int]) -> ExactG2:
-        """The strongest arrangement about a member, tested as one of few would be."""
+        """The exact test of the strongest arrangement that involves a member."""
         core = self.label_test.core_without(place)
         tests = self._test(self._target, [*core, *others], about)
         best = int(about[np.argmax(np.where(tests.dof > 0, tests.g2 - tests.dof, -np.inf))])
@@ -205,14 +206,15 @@ class Arranged:
         return [self.found[column - self.n_members].rows for column in columns]
 
     def _is_everywhere(self, claim: Claim) -> bool:
+        """Ubiquitous: absent from fewer than `FEW` sequences."""
         counts = self.label_test.ground.test.counts
         return int(counts.totals[claim.event]) > counts.n_sequences - FEW
 
     def _bound_everywhere(self, claim: Claim, tables: Ints, explained: bool) -> None:
-        """Presence of an event type that every sequence has says nothing, for or against.
+        """Set the bounds of a ubiquitous event type, whose presence says nothing for or against it.
 
-        Its arrangements speak against it only where others explain the label: where none do, the partner
-        it is arranged with may be missing from the boundary.
+        Its arrangements count against it only if others explain the label: if none do, its partner in an
+        arrangement may be missing from the boundary.
         """
         claim.unseen, claim.left = 0.0, own_residual_information(tables)
         claim.most = 0.0 if explained else np.inf

@@ -1,27 +1,26 @@
-"""verify: the edges of a graph tested on the data themselves; missing ones added, refuted ones dropped.
+"""verify: test the edges of a graph on the data; drop refuted edges, add missing ones.
 
-Two witnesses speak for an edge. Phase 1 claims that in so many sequences (frequency x support) the event type
-was worth so much (strength, in nats); it sees order, number and time, but only as well as its model does. The
-data count sequences, without a model, but a count may have nothing to compare. They meet like this:
+Two witnesses testify to an edge. Phase 1 claims a number of sequences (frequency x support) and what the
+event type is worth in each (strength, in nats); it sees arrangements, but only as well as its model does. The
+data count sequences without a model, but may have none to compare with. Their testimony is combined:
 
-- **Confirmed** is an edge whose event type tells of the label given the rest of the boundary (presence and
-  arrangements of the other members), by its presence or an arrangement, with a p-value that survives
-  Benjamini and Hochberg's procedure over all edges, and with a gain of at least `min_gain` nats for each
-  sequence that carries the label. With many sequences everything is significant; then the gain decides.
-- **Refuted** is an edge for which the data leave less room than half of its claim. The room is the most that
-  the presence of the event type (and every arrangement about it) can be worth, errors allowed for, and never
-  more than what is left to tell of the label once the rest of the boundary is known. Sequences with nothing
-  to compare them with count in full for the claim. So an edge is refuted only where an effect as large as the
-  claimed one would have been seen; where the test has no power, phase 1 is believed.
-- A claim below twice `min_gain` cannot stand by itself and must be confirmed. An edge without a claim (of a
-  graph that knows no frequency or strength) must have room for `min_gain`.
-- The model of an **untrusted** label did no better than the base rate on held-out sequences, so phase 1 is
-  no witness. Its edges need a p-value of at most `alpha` and the least gain; those that have not are dropped
-  one by one, the smallest gain first, so that of twins that explain each other one stays.
+- An edge is **confirmed** if the label depends on its event type, by presence or an arrangement, given the
+  presence and arrangements of the other members: the p-value passes the Benjamini-Hochberg procedure over all
+  edges, and the gain is at least `min_gain` nats per sequence with the label. With many sequences everything
+  is significant; then the gain decides.
+- An edge is **refuted** if the data leave room for less than half of its claim. The room is an upper bound on
+  what the presence of the event type, or any of its arrangements, can be worth, and never exceeds what the
+  rest of the boundary leaves unexplained. Sequences without a comparison count in full for the claim. So an
+  edge is refuted only if an effect half as large as claimed would have been visible; where the test has no
+  power, phase 1 is believed.
+- A claim below twice `min_gain` is too small to stand by itself and must be confirmed. An edge without a
+  claim (its graph has no frequency or strength) must have room for `min_gain`.
+- An **untrusted** label has a model that is no better than its base rate on held-out sequences, so phase 1 is
+  no witness. Its edges need a p-value of at most `alpha` and the smallest gain; the others are dropped one by
+  one, smallest gain first, so that one of two event types that explain each other stays.
 
-Confirmed edges stay; of the others those stay that are not refuted. Before that each boundary may
-grow by event types that are missing: those must be confirmed, with a Bonferroni correction for all
-pairs.
+Confirmed edges stay, and so do edges that are not refuted. Before that, each boundary may grow by missing
+event types; these must be confirmed, with a Bonferroni correction for all pairs.
 """
 
 from collections.abc import Collection
@@ -31,7 +30,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.config import Settings, setting
+from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Resolved
@@ -41,23 +41,15 @@ from eventcargo.verify.label_test import LabelTest, VerifyData
 
 
 @dataclass(frozen=True)
-class VerifyConfig:
+class VerifyConfig(Settings):
     """Settings of the test of a graph on the data."""
 
-    alpha: float = 0.05
-    "Rate of false discoveries among confirmed edges; an added edge is tested at alpha divided by all pairs."
-    min_gain: float = 0.05
-    "Nats an edge must be worth for each sequence that carries its label."
-    rounds: int = 6
-    "Event types that may be added to a boundary; 0 adds none."
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise ConfigError(f"alpha={self.alpha} must lie between 0 and 1")
-        if not 0 < self.min_gain < np.inf:
-            raise ConfigError(f"min_gain={self.min_gain} must be above 0, in nats")
-        if self.rounds < 0:
-            raise ConfigError(f"rounds={self.rounds} must be 0 (nothing is added) or more")
+    alpha: float = setting(0.05, gt=0, lt=1)
+    """false-discovery rate among confirmed edges; an added edge is tested at alpha / number of pairs"""
+    min_gain: float = setting(0.05, gt=0)
+    """smallest gain of an edge, in nats per sequence with the label"""
+    rounds: int = setting(6, ge=0)
+    """most event types added to a boundary; 0 adds none"""
 
 
 def verify(
@@ -67,12 +59,12 @@ def verify(
     knowledge: Resolved | None = None,
     untrusted: Collection[str] = (),
 ) -> LabelGraph:
-    """The graph with p-values and gains, without the edges the data refute and with those that were missing.
+    """The graph with p-values and gains, without refuted edges and with missing ones added.
 
-    The gain, by which boundaries are ordered, is what the data say the event type is worth, in nats for each
-    sequence that carries the label. The p-value is null where no test could be made. An added edge has no
-    frequency; its strength is its gain. Required edges stay, forbidden ones are not added. For `untrusted`
-    labels, whose model is no witness, the data alone decide.
+    The gain, which orders a boundary, is what the event type is worth by the data, in nats per sequence with
+    the label. The p-value is null if no test was possible. An added edge has no frequency; its strength is
+    its gain. Required edges stay, forbidden edges are not added. For `untrusted` labels, whose model is no
+    witness, the data alone decide.
 
     >>> from dataclasses import replace
     >>> from eventcargo.events import EventSequence
@@ -90,13 +82,13 @@ def verify(
     label_tests = _label_tests(graph, ground, config, required)
     allowed = None if knowledge is None else knowledge.table(data.label_names, data.event_names)
     forward_select(label_tests, config.rounds, config.alpha, allowed)
-    asked = [label_test for label_test in label_tests if label_test.claims]
-    level = config.alpha / max(1, sum(len(label_test.claims) for label_test in asked))
-    for label_test in asked:
+    tested = [label_test for label_test in label_tests if label_test.claims]
+    level = config.alpha / max(1, sum(len(label_test.claims) for label_test in tested))
+    for label_test in tested:
         label_test.ask(level)
         if label_test.name in untrusted:
             label_test.backward_eliminate(level, config.alpha)
-    return _graph(graph, data, _kept(asked, config.alpha))
+    return _graph(graph, data, _kept(tested, config.alpha))
 
 
 def _check_names(graph: LabelGraph, data: EventDataset) -> None:
@@ -104,8 +96,8 @@ def _check_names(graph: LabelGraph, data: EventDataset) -> None:
         unknown = sorted(set(graph.edges[column].to_list()) - set(known))
         if unknown:
             raise DataError(
-                f"{len(unknown):,} {column} names are not in the data, the first: {unknown[0]!r}; "
-                "verify a graph on the data it was found in, or on others of the same kind"
+                f"{counted(len(unknown), f'{column} name')} not in the data, the first: {unknown[0]!r}; "
+                "verify a graph on the data it was made from, or on data of the same kind"
             )
 
 
@@ -129,20 +121,21 @@ def _label_tests(
     return label_tests
 
 
-def _kept(asked: list[LabelTest], alpha: float) -> list[tuple[str, str, Claim]]:
+def _kept(tested: list[LabelTest], alpha: float) -> list[tuple[str, str, Claim]]:
     """Label, event type and claim of the edges that stay."""
-    pairs = [(label_test, claim) for label_test in asked for claim in label_test.claims]
+    pairs = [(label_test, claim) for label_test in tested for claim in label_test.claims]
     passed = _discoveries([claim.p_value for _, claim in pairs], alpha)
-    kept = []
+    edges = []
     for (label_test, claim), is_discovery in zip(pairs, passed, strict=True):
         is_confirmed = is_discovery and claim.gain >= claim.least
         if is_confirmed or claim.is_required or not (claim.is_new or claim.refuted):
-            kept.append((label_test.name, label_test.ground.data.event_names[claim.event], claim))
-    return kept
+            edges.append((label_test.name, label_test.ground.data.event_names[claim.event], claim))
+    return edges
 
 
 def _discoveries(p_values: list[float | None], alpha: float) -> NDArray[np.bool_]:
-    """Which p-values Benjamini and Hochberg's procedure takes for discoveries; none where it is None."""
+    """Which p-values are discoveries by the Benjamini-Hochberg procedure (1995); None never is."""
+    # reject all p <= p_(k) for the largest k with p_(k) <= alpha * k / n, p_(1) <= ... <= p_(n)
     given = np.array([np.inf if p_value is None else p_value for p_value in p_values])
     tested = np.sort(given[np.isfinite(given)])
     below = np.flatnonzero(tested <= alpha * np.arange(1, len(tested) + 1) / max(1, len(tested)))

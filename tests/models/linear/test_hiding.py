@@ -8,7 +8,8 @@ import pytest
 from eventcargo import EventDataset, Vocabulary
 from eventcargo.batches import Batch, Batches
 from eventcargo.features import FAMILIES
-from eventcargo.models.linear.hiding import Changes, Hiding, hiding
+from eventcargo.models.density import HidingChanges
+from eventcargo.models.linear.hiding import Hiding, hiding
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.simulate import simulate
 from eventcargo.vocabulary import UNK
@@ -25,11 +26,11 @@ def known() -> tuple[LinearTerm, Batch]:
 
 
 @pytest.fixture(scope="module")
-def changes(known: tuple[LinearTerm, Batch]) -> Changes:
+def changes(known: tuple[LinearTerm, Batch]) -> HidingChanges:
     return Hiding(known[0]).changes(known[1])
 
 
-def test_logits_are_those_of_the_term(known: tuple[LinearTerm, Batch], changes: Changes) -> None:
+def test_logits_are_those_of_the_term(known: tuple[LinearTerm, Batch], changes: HidingChanges) -> None:
     term, batch = known
     assert changes.logits == pytest.approx(term.logits(batch, batch.at_end).double().numpy(), abs=1e-4)
 
@@ -55,7 +56,7 @@ def test_hiding_an_event_type_takes_away_what_the_term_loses(
         assert taken == pytest.approx(expected, abs=1e-3)
 
 
-def test_columns_are_sorted_by_row_label_and_id(changes: Changes) -> None:
+def test_columns_are_sorted_by_row_label_and_id(changes: HidingChanges) -> None:
     order = np.lexsort((changes.ids, changes.labels, changes.rows))
     assert np.array_equal(order, np.arange(len(order)))
 

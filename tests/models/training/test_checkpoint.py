@@ -5,7 +5,8 @@ import torch
 
 from eventcargo import EventDataset, EventSequence
 from eventcargo.errors import ConfigError
-from eventcargo.models.training.checkpoint import RunFolder, data_fingerprint, tensors_fingerprint
+from eventcargo.models.pretrained import tensors_fingerprint
+from eventcargo.models.training.checkpoint import RunFolder
 
 
 def test_a_new_run_has_nothing_to_go_on_from(tmp_path: Path) -> None:
@@ -23,7 +24,7 @@ def test_a_checkpoint_is_read_as_written(tmp_path: Path) -> None:
 
 def test_a_run_is_not_written_over(tmp_path: Path) -> None:
     RunFolder(tmp_path, {}, resume=False).write({}, {})
-    with pytest.raises(ConfigError, match=r"checkpoint\.safetensors exists already; go on with resume"):
+    with pytest.raises(ConfigError, match=r"checkpoint\.safetensors exists already; resume the run"):
         RunFolder(tmp_path, {}, resume=False)
 
 
@@ -34,7 +35,7 @@ def test_other_settings_are_refused_with_both_values(tmp_path: Path) -> None:
 
 
 def one(event: str = "a", time: float = 0.0, label: str = "x", name: str = "s") -> str:
-    return data_fingerprint(EventDataset.from_sequences([EventSequence(name, (event,), (time,), (label,))]))
+    return EventDataset.from_sequences([EventSequence(name, (event,), (time,), (label,))]).fingerprint
 
 
 def test_the_fingerprint_differs_where_the_data_differ() -> None:
@@ -50,7 +51,7 @@ def test_the_fingerprint_differs_where_values_or_their_names_differ() -> None:
     found = set()
     for value, name in ((1.0, "mileage"), (2.0, "mileage"), (1.0, "heat")):
         sequence = EventSequence("s", ("a",), (0.0,), ("x",), ((value,),))
-        found.add(data_fingerprint(EventDataset.from_sequences([sequence], value_names=[name])))
+        found.add(EventDataset.from_sequences([sequence], value_names=[name]).fingerprint)
     assert len(found | {one()}) == 4
 
 

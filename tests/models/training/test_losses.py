@@ -12,10 +12,9 @@ from eventcargo.models.training.losses import (
     Sampler,
     draw_targets,
     event_loss,
-    hide,
+    hide_types,
     joint_loss,
     label_loss,
-    part_of,
 )
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
 from eventcargo.vocabulary import BOS, EOS, PAD, UNK
@@ -131,7 +130,7 @@ def test_parts_of_a_batch_sum_to_its_loss(model: Transformer, batch: Batch) -> N
     whole = joint_loss(model, batch, targets, config, None, NOTHING)
     parts = [slice(k, None, 3) for k in range(3)]
     summed = sum(
-        joint_loss(model, part_of(batch, part), targets.rows(part), config, None, NOTHING) for part in parts
+        joint_loss(model, batch.rows(part), targets.rows(part), config, None, NOTHING) for part in parts
     )
     assert torch.as_tensor(summed).item() == pytest.approx(whole.item(), rel=1e-5)
 
@@ -146,7 +145,7 @@ def hidden_in(share: float, seed: int = 0) -> tuple[Batch, Batch]:
     ids = np.tile([BOS, 4, 5, 4, 6, EOS, PAD], (400, 1))
     times, lengths = np.zeros(ids.shape, np.float32), np.full(400, 6)
     batch = Batch(ids, times, lengths, np.zeros((400, 0), np.float32))
-    return batch, hide(batch, share, np.random.default_rng(seed))
+    return batch, hide_types(batch, share, np.random.default_rng(seed))
 
 
 def test_all_occurrences_of_an_event_type_are_hidden_together() -> None:

@@ -1,5 +1,6 @@
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,11 +17,11 @@ from eventcargo import EventDataset, EventSequence, Vocabulary
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.models.density import label_probabilities
 from eventcargo.models.linear.fit import fit_linear
-from eventcargo.models.quality import Quality
 from eventcargo.models.training.interrupt import Interrupted
-from eventcargo.models.training.trainer import Progress, TrainConfig, Training, train
+from eventcargo.models.training.trainer import TrainConfig, Training, train
 from eventcargo.models.training.validation import set_aside
 from eventcargo.models.transformer.model import LABEL_PARTS, Transformer, TransformerConfig, preset
+from eventcargo.quality import Quality
 from eventcargo.simulate import simulate
 
 SHAPE = TransformerConfig(width=16, layers=1, heads=2, feedforward=16, dropout=0.1, linear=False)
@@ -37,8 +38,8 @@ def weights(model: Transformer) -> torch.Tensor:
 
 
 def stop_at(step: int, number: int) -> Any:
-    def progress(now: Progress) -> None:
-        if now.step == step:
+    def progress(stage: str, done: float, total: float, message: str) -> None:
+        if message.startswith(f"step {step},"):
             os.kill(os.getpid(), number)
 
     return progress
@@ -174,7 +175,7 @@ def test_resume_without_a_run_is_refused(chain: EventDataset) -> None:
 
 def test_the_best_model_is_kept(chain: EventDataset) -> None:
     training = Training(
-        chain, replace(QUICK, steps=200, learning_rate=0.05, checks=20, patience=3, hidden=0.0), SHAPE
+        chain, replace(QUICK, steps=200, learning_rate=0.05, checks=20, patience=3, hidden_share=0.0), SHAPE
     )
     model = training.run()
     losses = [check["loss"] for check in training.state.history]
@@ -184,7 +185,7 @@ def test_the_best_model_is_kept(chain: EventDataset) -> None:
 
 
 def test_a_run_that_gets_worse_stops_early(chain: EventDataset) -> None:
-    config = replace(QUICK, steps=200, learning_rate=0.05, checks=20, patience=3, hidden=0.0)
+    config = replace(QUICK, steps=200, learning_rate=0.05, checks=20, patience=3, hidden_share=0.0)
     training = Training(chain, config, SHAPE)
     training.run()
     assert training.state.worse == 3
@@ -213,7 +214,7 @@ def test_a_large_vocabulary_is_sampled(chain: EventDataset) -> None:
 
 def test_a_label_without_an_example_is_kept_reported_and_never_predicted(chain: EventDataset) -> None:
     data = chain.select(chain.label_matrix().toarray()[:, 2] == 0)
-    with pytest.warns(EventCargoWarning, match="1 of 4 labels have no positive example, the first: 'L002'"):
+    with pytest.warns(EventCargoWarning, match="1 of 4 labels has no positive example, the first: 'L002'"):
         model = train(data, QUICK, SHAPE)
     assert model.label_names == chain.label_names
     assert model.label_cap.isfinite().tolist() == [False, False, True, False]
@@ -229,7 +230,7 @@ def test_data_without_labels_train_the_next_event(chain: EventDataset) -> None:
 
 
 def test_data_without_events_are_refused() -> None:
-    with pytest.raises(DataError, match="1 sequences to train on hold no event"):
+    with pytest.raises(DataError, match="no events in 1 training sequence;"):
         train(EventDataset.from_sequences([EventSequence("a", (), (), ("x",))]), QUICK, SHAPE)
 
 
@@ -242,14 +243,15 @@ def test_a_loss_that_is_no_number_stops_with_advice(chain: EventDataset) -> None
 
 
 def test_progress_tells_step_loss_f1_speed_and_time_left(chain: EventDataset) -> None:
-    told: list[Progress] = []
-    train(chain, QUICK, SHAPE, progress=told.append)
-    assert [now.step for now in told] == list(range(1, 13))
-    assert told[0].label_f1 == 0.0
-    assert told[-1].label_f1 is not None
-    assert told[-1].used == 1.0
-    assert told[-1].seconds_left == 0.0
-    assert all(now.tokens_per_second > 0 and math.isfinite(now.loss) for now in told)
+    reports: list[tuple[str, float, float, str]] = []
+    train(chain, QUICK, SHAPE, progress=lambda *report: reports.append(report))
+    messages = [message for *_, message in reports]
+    form = r"step (\d+), loss \d+\.\d{3}, label F1 (\d\.\d{3}), [\d,]+ tokens/s, \d+:\d{2} left"
+    parts = [re.fullmatch(form, message) for message in messages]
+    assert [int(part[1]) for part in parts if part] == list(range(1, 13))
+    assert reports[0][3].split(", ")[2] == "label F1 0.000"
+    assert reports[-1][:3] == ("training", 1.0, 1.0)
+    assert messages[-1].endswith("0:00 left")
 
 
 def test_embeddings_and_biases_are_not_decayed(chain: EventDataset) -> None:
@@ -267,7 +269,7 @@ BOTH = replace(SHAPE, linear=True)
 
 def test_a_linear_term_is_fitted_first(chain: EventDataset) -> None:
     stages: list[str] = []
-    training = Training(chain, QUICK, BOTH, progress=lambda now: stages.append(now.stage))
+    training = Training(chain, QUICK, BOTH, progress=lambda stage, *_: stages.append(stage))
     training.run()
     assert stages == ["linear term"] * 4 + ["training"] * 12
     assert training.model.linear is not None
@@ -290,7 +292,7 @@ def test_the_linear_term_of_a_run_is_fitted_once(chain: EventDataset, tmp_path: 
     with pytest.raises(Interrupted):
         train(chain, QUICK, BOTH, run=tmp_path, progress=stop_at(7, signal.SIGTERM))
     resumed = train(
-        chain, QUICK, BOTH, run=tmp_path, resume=True, progress=lambda now: stages.append(now.stage)
+        chain, QUICK, BOTH, run=tmp_path, resume=True, progress=lambda stage, *_: stages.append(stage)
     )
     assert set(stages) == {"training"}
     assert torch.equal(weights(resumed), weights(train(chain, QUICK, BOTH)))
@@ -380,3 +382,21 @@ def test_the_best_model_of_two_stages_has_learnt_labels(chain: EventDataset) -> 
 def test_freezing_without_pretraining_is_refused() -> None:
     with pytest.raises(ConfigError, match="pretrain"):
         TrainConfig(freeze=True)
+
+
+@pytest.mark.parametrize(
+    ("changed", "shape", "name"),
+    [
+        ({}, {"linear": False}, "transformer.linear=True"),
+        ({"hidden_share": 0.5}, {}, "train.hidden_share=0.05"),
+        ({}, {"feedforward": 32}, "transformer.feedforward=16"),
+        ({"seed": 1}, {}, "train.seed=0"),
+    ],
+)
+def test_resuming_with_other_settings_is_refused(
+    chain: EventDataset, tmp_path: Path, changed: dict[str, Any], shape: dict[str, Any], name: str
+) -> None:
+    with pytest.raises(Interrupted):
+        train(chain, QUICK, BOTH, run=tmp_path, progress=stop_at(3, signal.SIGTERM))
+    with pytest.raises(ConfigError, match=f"was begun with {name}, now it is"):
+        train(chain, replace(QUICK, **changed), replace(BOTH, **shape), run=tmp_path, resume=True)

@@ -36,7 +36,7 @@ def test_the_edge_of_what_is_allowed_is_accepted(allowed: dict[str, Any]) -> Non
         ({"label_layers": -1}, "label_layers=-1"),
         ({"dropout": 1.0}, "dropout=1.0"),
         ({"dropout": -0.1}, "dropout=-0.1"),
-        ({"max_length": 2}, "max_length=2: use 3"),
+        ({"max_length": 2}, "max_length=2: use a whole number above 2"),
         ({"activation": "relu"}, "activation='relu': use gelu"),
         ({"times": "none"}, "times='none': use rotary"),
     ],

@@ -206,7 +206,7 @@ def test_a_label_capped_is_never_predicted(model: Transformer) -> None:
 
 def test_a_batch_that_is_too_long_is_refused_with_both_lengths() -> None:
     model = stirred(TransformerConfig(width=16, heads=2, max_length=5))
-    with pytest.raises(DataError, match="6 positions for a model of at most 5"):
+    with pytest.raises(DataError, match="6 positions, the model reads at most 5"):
         read(model, batch_of("abcd"))
 
 

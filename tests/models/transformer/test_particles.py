@@ -58,7 +58,7 @@ def test_labels_of_particles_are_those_of_single_sequences(shape: TransformerCon
 
 def test_particles_longer_than_the_model_reads_are_refused() -> None:
     model, batch = random_model(replace(preset("tiny"), max_length=11)), particles()
-    with pytest.raises(DataError, match="12 positions for a model of at most 11"):
+    with pytest.raises(DataError, match="12 positions, the model reads at most 11"):
         model.particle_labels(batch, N, FIRST, batch.mask, [np.array([0])] * 2)
 
 

@@ -11,7 +11,6 @@ from eventcargo import DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
 from eventcargo.models.base_rates import Rates, ValueScales
 from eventcargo.models.density import label_probabilities
-from eventcargo.models.training.losses import part_of
 from eventcargo.models.training.trainer import TrainConfig, Training
 from eventcargo.models.transformer.model import Transformer, TransformerConfig, preset
 from eventcargo.models.transformer.values import ValueInput
@@ -103,7 +102,7 @@ def test_company_and_padding_change_nothing() -> None:
 
 def test_part_of_a_batch_keeps_its_values() -> None:
     batch = batch_of((1.0,), (2.0,), (3.0,))
-    assert part_of(batch, slice(1, None)).values[:, 1, 0].tolist() == [2.0, 3.0]
+    assert batch.rows(slice(1, None)).values[:, 1, 0].tolist() == [2.0, 3.0]
 
 
 def test_values_begin_small() -> None:
@@ -147,7 +146,7 @@ def test_a_model_without_value_columns_is_saved_as_before(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("names", "message"),
-    [((), r"1 value columns for a model of \[\]"), (("km", "heat"), r"\['km', 'heat'\]")],
+    [((), r"1 value column, the model reads \[\]"), (("km", "heat"), r"\['km', 'heat'\]")],
 )
 def test_a_batch_of_other_columns_is_refused(names: tuple[str, ...], message: str) -> None:
     with pytest.raises(DataError, match=message):

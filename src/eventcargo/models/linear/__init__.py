@@ -1,1 +1,1 @@
-"""The linear term of a label's logit: one sparse weight for each telling feature."""
+"""The linear term of a label's logit: one sparse weight per informative feature."""

@@ -1,6 +1,6 @@
-"""Choice: which families of features and which penalty suit a label, judged on held-out sequences.
+"""Choice: the families of features and the L1 penalty of a label, selected on held-out sequences.
 
-Presence is always used. Another family joins only if it lowers the held-out log-loss by so many standard
+Presence is always used. Another family joins only if it lowers the held-out log-loss by `min_z` standard
 errors of the paired difference: with several families and hundreds of labels, a bare improvement is often
 chance.
 """
@@ -14,39 +14,39 @@ from numpy.typing import NDArray
 from eventcargo.models.linear.lasso import Fit, Floats, base_fit, fit_lasso, log_losses, reweight
 
 CLEARLY = 1.0
-"""Standard errors by which a penalty must be worse for the smaller ones to be left untried."""
+"""Standard errors by which a penalty must be worse before smaller ones are skipped."""
 
 USUAL = 4.0
-"""The penalty that suits most labels, and is always tried."""
+"""The penalty that suits most labels; the search never stops before it."""
 
 DOUBT = 2.0
-"""Nats of held-out loss that a penalty must save for each doubling or halving of the usual one. A rare label
-is carried by so few held-out sequences that one of them would decide."""
+"""Nats of held-out loss that a penalty must save per doubling or halving of the usual one. A rare label has
+so few held-out positives that one of them would decide otherwise."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A fit on some families at one penalty, and the held-out log-loss it has."""
+    """A fit on some families at one penalty, and its held-out log-losses."""
 
     families: tuple[str, ...]
     penalty: float
     fit: Fit
-    losses: Floats  # of every held-out sequence
+    losses: Floats  # one per held-out sequence
 
     @property
     def cost(self) -> float:
-        """The held-out log-loss, and what the distance to the usual penalty counts."""
+        """The held-out log-loss plus the cost of the distance to the usual penalty."""
         return float(self.losses.sum() + DOUBT * abs(np.log2(self.penalty / USUAL)))
 
-    def beats(self, other: "Trial", gain: float) -> bool:
-        """Whether the mean loss is lower by more than `gain` standard errors."""
+    def beats(self, other: "Trial", min_z: float) -> bool:
+        """Whether the mean loss is lower by more than `min_z` standard errors."""
         better = other.losses - self.losses
-        return bool(better.sum() > gain * np.sqrt(len(better)) * better.std() + 1e-6)
+        return bool(better.sum() > min_z * np.sqrt(len(better)) * better.std() + 1e-6)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which families and which penalty suit one label, judged on held-out sequences."""
+    """Selects the families and the penalty of one label on held-out sequences."""
 
     X: sp.csc_array
     X_held: sp.csc_array
@@ -54,40 +54,40 @@ class Choice:
     y_held: Floats
     columns: dict[str, NDArray[np.int64]]
     penalties: tuple[float, ...]
-    gain: float
+    min_z: float
 
     def make(self) -> tuple[tuple[str, ...], float]:
-        """Families are added one at a time, the best first, as long as one helps clearly."""
+        """The families and the penalty; families join one at a time, best first, while one clearly helps."""
         best = self._path(("presence",))
         while True:
             trials = [self._added(best, family) for family in self._open(best)]
-            trials = [trial for trial in trials if trial.beats(best, self.gain)]
+            trials = [trial for trial in trials if trial.beats(best, self.min_z)]
             if not trials:
                 return best.families, best.penalty
             best = self._path(min(trials, key=lambda trial: float(trial.losses.sum())).families)
 
     def _open(self, best: Trial) -> list[str]:
-        return [family for family, part in self.columns.items() if len(part) and family not in best.families]
+        return [name for name, columns in self.columns.items() if len(columns) and name not in best.families]
 
     def _added(self, best: Trial, family: str) -> Trial:
-        """What a family adds to the logits there are, which are kept: much quicker than a joint fit."""
+        """A trial with one more family on top of the fixed logits so far: much faster than a joint fit."""
         known = self._columns(best.families)
         start = Fit(np.zeros(len(self.columns[family])), 0.0)
         logits, held_logits = best.fit.logits(self.X[:, known]), best.fit.logits(self.X_held[:, known])
-        found = self._lowest((family,), start, logits, held_logits)
-        return Trial((*best.families, family), found.penalty, found.fit, found.losses)
+        added = self._lowest((family,), start, logits, held_logits)
+        return Trial((*best.families, family), added.penalty, added.fit, added.losses)
 
     def _path(self, families: tuple[str, ...]) -> Trial:
-        """A joint fit of some families."""
+        """The best trial of a joint fit of some families."""
         start = base_fit(len(self._columns(families)), int(self.y.sum()), len(self.y))
         return self._lowest(families, start, 0.0, 0.0)
 
     def _lowest(
         self, families: tuple[str, ...], fit: Fit, offset: Floats | float, held_offset: Floats | float
     ) -> Trial:
-        """The penalty with the lowest cost, tried from the largest on until the loss is clearly worse.
+        """The trial with the lowest cost, from the largest penalty down until the loss is clearly worse.
 
-        Not at the first rise: for a rare label the first columns to enter may be decoys of its causes.
+        It does not stop at the first rise: the first columns of a rare label may be decoys of its causes.
         """
         columns, best = self._columns(families), None
         X, X_held = self.X[:, columns], self.X_held[:, columns]

@@ -1,10 +1,10 @@
-"""Logistic regression with an L1 penalty, for a few hundred telling columns among many sparse ones.
+"""Logistic regression with an L1 penalty, for a few hundred informative columns among many sparse ones.
 
-Minimises sum over rows of log(1 + exp(z)) - y z, plus penalty * sum |weights|, with z = bias + X @ weights;
-the bias is free and each column may have a penalty of its own. Proximal Newton steps on a working set of
-columns, which grows by those that break the optimality condition; a start near the solution makes it quick,
-so that a path of penalties costs little more than one fit. No randomness: the same input gives the same
-weights, on any number of threads.
+Minimises sum over rows of log(1 + exp(z)) - y z, plus sum of penalty |weight|, with z = bias + X @ weights;
+the bias is free, and each column may have its own penalty. Proximal Newton steps run on a working set of
+columns, which grows by those that violate the optimality condition. A warm start is fast, so a path of
+penalties costs little more than one fit. Nothing is random: the same input gives the same weights, on any
+number of threads.
 """
 
 from dataclasses import dataclass
@@ -18,27 +18,27 @@ Floats = NDArray[np.float64]
 
 MAX_STEPS, MAX_SWEEPS = 100, 50
 SLACK = 0.02
-"""A column may break the optimality condition by this share of the penalty."""
+"""Share of the penalty by which a column may violate the optimality condition."""
 
 ENOUGH = 1e-3
-"""The fit ends when a step lowers the objective by less than this, in nats over all rows."""
+"""The fit ends when a step lowers the objective by no more than this, in nats over all rows."""
 
 LONGEST_STEP = 2.0
-"""A weight moves by no more in one step: where probabilities saturate the quadratic model is far off."""
+"""Largest change of a weight in one step: where probabilities saturate, the quadratic model is far off."""
 
 MIN_CURVATURE = 1e-6
-"""Of a row, p (1 - p) at least: where probabilities saturate, smaller ones make steps that lead nowhere."""
+"""Smallest p (1 - p) of a row: where probabilities saturate, smaller ones make steps that lead nowhere."""
 
 GROWTH = 20
-"""Columns that join the working set in one step, at most."""
+"""Most columns that join the working set in one step."""
 
 REWEIGHTINGS = 2
-"""Fits that follow the first one, each with penalties that fall with the weights of the one before."""
+"""Refits after the first fit, with penalties that fall with the weights of the previous one."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Weights of all columns, most of them 0, and the bias."""
+    """Weights of all columns, mostly 0, and the bias."""
 
     weights: Floats
     bias: float
@@ -49,22 +49,22 @@ class Fit:
 
 
 def base_fit(n_columns: int, n_positive: int, n_rows: int) -> Fit:
-    """No weights; the bias is the base rate's logit, smoothed by half a sequence on each side."""
+    """A fit without weights; the bias is the base rate's logit, smoothed by half a sequence on each side."""
     rate = (n_positive + 0.5) / (n_rows + 1.0)
     return Fit(np.zeros(n_columns), float(np.log(rate / (1 - rate))))
 
 
 def log_losses(logits: Floats, y: Floats) -> Floats:
-    """Log-loss of every row, in nats."""
+    """Log-loss of each row, in nats."""
     return np.logaddexp(0.0, logits) - y * logits
 
 
 def fit_lasso(
     X: sp.csc_array, y: Floats, penalty: Floats | float, start: Fit, offset: Floats | float = 0.0
 ) -> Fit:
-    """The L1-penalised logistic regression of `y` (0 or 1) on the columns of X, added to known logits.
+    """Fit an L1-penalised logistic regression of `y` (0 or 1) on the columns of X, on top of `offset` logits.
 
-    `penalty` is one for all columns or one for each.
+    `penalty` is one number for all columns or one per column.
 
     >>> X = sp.csc_array(np.repeat([[0.0, 1.0], [1.0, 0.0]], 50, axis=0))
     >>> y = np.repeat([0.0, 1.0], 50)
@@ -81,18 +81,19 @@ def fit_lasso(
         state, new_value = _step(X[:, working], working, y, penalties, state, value, longest)
         if value - new_value <= ENOUGH and not is_open:
             break
-        if new_value == value:  # no step along this direction helps: stay nearer
+        if new_value == value:  # no step in this direction helps: take a shorter one
             longest /= 4
         value = new_value
     return Fit(state.weights, state.bias)
 
 
 def reweight(X: sp.csc_array, y: Floats, penalty: float, fit: Fit, offset: Floats | float = 0.0) -> Fit:
-    """An L1 fit, fitted again with the penalty of each column divided by 1 + its weight.
+    """Refit an L1 fit with the penalty of each column divided by 1 + |weight|.
 
     The L1 penalty shrinks large weights as much as small ones; a rare label, whose evidence is a few nats, is
-    then never predicted. Divided so, it is that of penalty * sum log(1 + |weights|): a telling column pays
-    little more for a large weight, while one without a weight pays as before and stays out.
+    then never predicted. Each refit linearises penalty * sum log(1 + |weights|) at the previous weights
+    (Candes, Wakin & Boyd 2008): an informative column pays little more for a large weight, while one without
+    a weight pays as before and stays out.
 
     >>> X, y = sp.csc_array(np.repeat([[0.0], [1.0]], 20, axis=0)), np.repeat([0.0, 1.0], 20)
     >>> first = fit_lasso(X, y, 2.0, base_fit(1, 20, 40))
@@ -116,7 +117,8 @@ def _objective(state: _State, y: Floats, penalties: Floats) -> float:
 
 
 def _working_set(weights: Floats, gradient: Floats, penalties: Floats) -> tuple[NDArray[np.int64], bool]:
-    """Columns in use and the strongest of those that break the optimality condition; whether any does."""
+    """Columns in use and the worst of those that violate the optimality condition; whether any does."""
+    # A zero weight is optimal if |gradient| <= penalty (Friedman, Hastie & Tibshirani 2010).
     excess = np.where(weights == 0, np.abs(gradient) - penalties, 0.0)
     breaking = np.flatnonzero(excess > SLACK * penalties)
     strongest = breaking[np.argsort(-excess[breaking], kind="stable")[:GROWTH]]
@@ -150,6 +152,8 @@ def _direction(
     X: sp.csr_array, y: Floats, penalties: Floats, weights: Floats, z: Floats, longest: float
 ) -> tuple[Floats, float]:
     """The step to the minimum of the quadratic model of the objective; the bias is eliminated."""
+    # Proximal Newton step (newGLMNET; Yuan, Ho & Lin 2012): H = X' D X with D = p (1 - p), g = X' (p - y).
+    # Minimising over the bias first leaves H - m m' / sum(D) and g - m sum(p - y) / sum(D), with m = X' D 1.
     p = expit(z)
     curvature, residual = np.maximum(p * (1 - p), MIN_CURVATURE), p - y
     weighted = sp.csr_array((X.data * np.repeat(curvature, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
@@ -162,7 +166,9 @@ def _direction(
 
 
 def _descend(hessian: Floats, gradient: Floats, penalties: Floats, weights: Floats, longest: float) -> Floats:
-    """Minimum of gradient . d + d . hessian . d / 2 + penalties . |weights + d|, one coordinate at a time."""
+    """The weights + d that minimise gradient . d + d . hessian . d / 2 + penalties . |weights + d|."""
+    # Coordinate descent (Friedman, Hastie & Tibshirani 2010): w_j = S(h_jj w_j - slope_j, penalty_j) / h_jj
+    # with slope = gradient + hessian d and S(t, c) = sign(t) max(|t| - c, 0), within `longest` of the start.
     new, slope, diagonal = weights.tolist(), gradient.copy(), hessian.diagonal().tolist()
     pulls = penalties.tolist()
     low, high = (weights - longest).tolist(), (weights + longest).tolist()

@@ -1,4 +1,4 @@
-"""LinearTerm: the part of a label's logit that is a sum over explicit features."""
+"""LinearTerm: the part of a label's logit that is a weighted sum of features."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import Batch
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, counted
 from eventcargo.features import AT_END, FAMILIES, Events, Moments, chosen_moments
 
 Ints = NDArray[np.int64]
@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 class LinearTerm:
     """Weights of selected features; `keys` holds the sorted keys of each family in the order of `weights`.
 
-    `size` is the number of ids of the vocabulary, `window` how far apart pairs may be.
+    `size` is the number of ids in the vocabulary, `window` how far apart the events of a pair may be.
     """
 
     size: int
@@ -37,7 +37,7 @@ class LinearTerm:
         return LinearTerm(self.size, self.window, self.keys, self.weights.to(device), self.bias.to(device))
 
     def logits(self, batch: Batch, labels_at: NDArray[np.bool_], label_columns: Ints | None = None) -> Tensor:
-        """Logits given ids 0 to i at the positions asked for: (positions, labels)."""
+        """Logits given ids 0 to i at the requested positions: (positions, labels)."""
         weights, bias, used = self.weights, self.bias, None
         if label_columns is not None:
             columns = torch.from_numpy(np.asarray(label_columns)).to(bias.device)
@@ -55,7 +55,7 @@ class LinearTerm:
         return running[rows, positions] + bias
 
     def moments(self, batch: Batch, used: NDArray[np.bool_] | None = None) -> Moments:
-        """When the selected features, or those used of them, become true; the keys are rows of `weights`."""
+        """When the features, or only the `used` ones, become true; the keys are rows of `weights`."""
         parts, start, events = [], 0, Events.from_batch(batch, self.size)
         for family, keys in self.keys.items():
             rows = np.arange(start, start + len(keys))
@@ -63,8 +63,8 @@ class LinearTerm:
             if used is not None:
                 rows, keys = rows[used[rows]], keys[used[rows]]
             if len(keys):
-                found = chosen_moments(events, family, self.window, keys)
-                parts.append(Moments(found.rows, found.positions, rows[found.keys]))
+                chosen = chosen_moments(events, family, self.window, keys)
+                parts.append(Moments(chosen.rows, chosen.positions, rows[chosen.keys]))
         return Moments.join(parts)
 
     def _before_end(self) -> NDArray[np.bool_]:
@@ -73,14 +73,14 @@ class LinearTerm:
         return np.repeat([family not in AT_END for family in self.keys], sizes)
 
     def to_tensors(self) -> dict[str, Tensor]:
-        """Everything as named tensors, for a safetensors file."""
+        """All parts as named tensors, for a safetensors file."""
         keys = {f"keys.{family}": torch.from_numpy(keys.copy()) for family, keys in self.keys.items()}
         shape = torch.tensor([self.size, self.window])
         return {"shape": shape, "weights": self.weights.contiguous(), "bias": self.bias, **keys}
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor]) -> "LinearTerm":
-        """The term that `to_tensors` took apart."""
+        """The term restored from `to_tensors`."""
         missing = sorted({"shape", "weights", "bias"} - set(tensors))
         if missing:
             raise DataError(f"no linear term: the tensor {missing[0]!r} is missing among {sorted(tensors)}")
@@ -88,24 +88,24 @@ class LinearTerm:
         unknown = sorted(set(names) - set(FAMILIES))
         if unknown:
             raise DataError(
-                f"the linear term has features {unknown[0]!r}; this release has {tuple(FAMILIES)}"
+                f"the linear term has features {unknown[0]!r}; this release knows {', '.join(FAMILIES)}"
             )
         keys = {name: tensors[f"keys.{name}"].cpu().numpy() for name in FAMILIES if name in names}
         n_keys, weights, bias = sum(map(len, keys.values())), tensors["weights"], tensors["bias"]
         if weights.shape != (n_keys, len(bias)):
             raise DataError(
-                f"the linear term has weights of shape {tuple(weights.shape)} for {n_keys:,} features and "
-                f"{len(bias):,} labels; the file is damaged"
+                f"the linear term has weights of shape {tuple(weights.shape)} for "
+                f"{counted(n_keys, 'feature')} and {counted(len(bias), 'label')}; the file is damaged"
             )
         size, window = tensors["shape"].tolist()
         return cls(size, window, keys, weights, bias)
 
 
 def _summed(bags: Ints, features: Ints, n_bags: int, weights: Tensor) -> Tensor:
-    """The sum of the weights of the features in each bag: (bags, labels)."""
+    """Sum of the weights of the features in each bag: (bags, labels)."""
     order = np.argsort(bags, kind="stable")
     starts = np.searchsorted(bags[order], np.arange(n_bags))
-    chosen, offsets = (torch.from_numpy(part).to(weights.device) for part in (features[order], starts))
+    chosen, offsets = (torch.from_numpy(array).to(weights.device) for array in (features[order], starts))
     if len(features) == 0:
         return weights.new_zeros(n_bags, weights.shape[1])
     return torch.nn.functional.embedding_bag(chosen, weights, offsets, mode="sum")

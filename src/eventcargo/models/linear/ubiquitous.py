@@ -1,9 +1,10 @@
-"""Everywhere: what becomes of a label when an event type is hidden that every sequence has.
+"""Everywhere: what hiding does if an event type is ubiquitous, that is, in nearly every sequence.
 
-The data have no sequence without it, so a fit may give its absence any worth: the bias and the weight of its
-presence can trade any amount, and no logit of a sequence that has it changes. Of all these fits the one is
-taken by which the label, with the event type hidden, is as likely on average as it is in the data. Then
-hiding a part of `a before b` leaves the base rate, and not a label that is certain or impossible by accident.
+The data hardly show its absence, so a fit may give the absence any value: the bias and the weight of its
+presence can trade any amount without changing the logit of a sequence that has it. Of all these fits, this
+module picks the one by which the label, with the event type hidden, is on average as probable as in the data.
+Hiding a part of `a before b` then leaves the base rate, not a label that is accidentally certain or
+impossible.
 """
 
 from collections.abc import Mapping
@@ -21,17 +22,17 @@ from eventcargo.models.linear.lasso import Fit, Floats
 Ints = NDArray[np.int64]
 
 FURTHEST = 100.0
-"""Bound of the amount that is traded, beyond that of the logits."""
+"""Search bound of the traded amount, beyond the largest absolute logit."""
 
 
 @dataclass(frozen=True)
 class Everywhere:
-    """Event types that nearly every row has: the column of their presence, and the columns about them.
+    """Ubiquitous event types: the column of their presence, and the columns of all features about them.
 
     >>> X = sp.csc_array(np.array([[1.0, 1.0], [1.0, 0.0]] * 50))      # presence of 4; a feature about it
-    >>> found = Everywhere.of(X, {"presence": np.array([4]), "lateness": np.array([4 * 256])}, size=5, few=5)
+    >>> types = Everywhere.of(X, {"presence": np.array([4]), "lateness": np.array([4 * 256])}, size=5, few=5)
     >>> y = np.array([1.0, 0.0] * 50)
-    >>> settled = found.settle(Fit(np.array([0.0, 8.0]), -4.0), X, y)
+    >>> settled = types.settle(Fit(np.array([0.0, 8.0]), -4.0), X, y)
     >>> settled.logits(X)[:2].tolist(), round(settled.bias, 6)         # half of the rows carry the label
     ([4.0, -4.0], 0.0)
     """
@@ -40,7 +41,7 @@ class Everywhere:
 
     @classmethod
     def of(cls, X: sp.csc_array, keys: Mapping[str, Ints], size: int, few: int) -> "Everywhere":
-        """Those that fewer than `few` rows are without; `keys` name the columns, family by family."""
+        """Event types absent from fewer than `few` rows; `keys` name the columns, family by family."""
         first, second = sides(keys, size)
         start = sum(len(keys[family]) for family in list(keys)[: list(keys).index("presence")])
         present = start + np.arange(len(keys["presence"]))
@@ -49,7 +50,7 @@ class Everywhere:
         return cls(tuple(zip(common.tolist(), about, strict=True)))
 
     def settle(self, fit: Fit, X: sp.csc_array, y: Floats) -> Fit:
-        """The fit of the same logits by which hiding one of these leaves the label as likely as it is."""
+        """The fit by which hiding one of these types leaves the base rate; other logits do not change."""
         logits, weights, bias = fit.logits(X), fit.weights.copy(), fit.bias
         for presence, about in self.columns:
             used = about[fit.weights[about] != 0]
@@ -61,6 +62,6 @@ class Everywhere:
 
 
 def _shift(logits: Floats, rate: float) -> float:
-    """What must be added to logits for their mean probability to be the rate."""
+    """The amount to add to logits so that their mean probability is the rate."""
     furthest = FURTHEST + float(np.abs(logits).max())
     return float(brentq(lambda amount: expit(logits + amount).mean() - rate, -furthest, furthest))

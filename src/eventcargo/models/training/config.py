@@ -1,61 +1,51 @@
-"""The settings of a training run: its budget, its loss, and how it goes about both."""
+"""Settings of a training run: its budget, its loss and its mechanics."""
 
 from dataclasses import dataclass
 
 import torch
 
+from eventcargo.config import setting
 from eventcargo.errors import ConfigError
 from eventcargo.models.training.budget import BudgetConfig
 from eventcargo.models.training.losses import LossConfig
 
 PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
-"""Kinds of numbers for matrix products; None: as the weights are."""
+"""Number types of matrix products; None: the type of the weights."""
 
 
 @dataclass(frozen=True)
 class TrainConfig(BudgetConfig, LossConfig):
     """Settings of a training run."""
 
-    tokens: int = 1024
-    """positions of a batch, over all processes"""
-    weight_decay: float = 0.01
-    """decay of the weights of linear maps; embeddings, norms and biases have none"""
-    clip: float = 1.0
-    """largest norm of a step's gradient"""
-    held_out: float = 0.1
-    """share of sequences that are not trained on but choose the best model; 0: the last model is taken"""
-    checks: int = 20
-    """how often a run looks at the held-out sequences"""
-    patience: int = 10
-    """checks in a row without a better model after which a run stops early; 0: never"""
-    save_every: int = 200
-    """steps between two checkpoints of a run with a folder"""
+    tokens: int = setting(1024, ge=1)
+    """positions per batch, over all processes"""
+    weight_decay: float = setting(0.01, ge=0)
+    """weight decay of linear maps; embeddings, norms and biases have none"""
+    clip: float = setting(1.0, gt=0)
+    """largest norm of the gradient of a step"""
+    held_out: float = setting(0.1, ge=0, lt=1)
+    """share of sequences held out to choose the best model; 0: take the last model"""
+    checks: int = setting(20, ge=1)
+    """number of checks on the held-out sequences"""
+    patience: int = setting(10, ge=0)
+    """stop after this many checks in a row without a better model; 0: never"""
+    save_every: int = setting(200, ge=1)
+    """steps between checkpoints of a run with a folder"""
     freeze: bool = False
-    """once the labels are learnt, the model of the next event is left as pretrain left it"""
-    min_count: int = 1
-    """event types seen less often are unknown to the model"""
-    accumulate: int = 1
-    """parts a batch is computed in, one after the other, to save memory"""
+    """freeze the next-event model after pretraining, while the labels are trained"""
+    min_count: int = setting(1, ge=1)
+    """event types that occur less often are unknown to the model"""
+    accumulate: int = setting(1, ge=1)
+    """parts of a batch that are computed one after the other, to save memory"""
     precision: str = "float32"
-    """float32, or on CUDA bfloat16 or float16 for the matrix products"""
+    """number type of matrix products: float32, or on CUDA bfloat16 or float16"""
     device: str = "cpu"
-    """where to train: cpu, cuda, cuda:1, ..."""
-    seed: int = 0
-    """number that all random draws follow from"""
+    """device to train on: cpu, cuda, cuda:1, ..."""
+    seed: int = setting(0, ge=0)
+    """seed of all random draws"""
 
     def __post_init__(self) -> None:
-        BudgetConfig.__post_init__(self)
-        LossConfig.__post_init__(self)
-        for name in ("tokens", "checks", "save_every", "min_count", "accumulate"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name)}: use 1 or more")
-        for name in ("weight_decay", "patience", "seed"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name}={getattr(self, name)}: use 0 or more")
-        if not self.clip > 0:
-            raise ConfigError(f"clip={self.clip}: use a number above 0")
-        if not 0 <= self.held_out < 1:
-            raise ConfigError(f"held_out={self.held_out}: use 0 to below 1")
+        super().__post_init__()
         if self.freeze and not self.pretrain:
             raise ConfigError("freeze=True leaves the next event untrained; set pretrain above 0")
         if self.precision not in PRECISIONS:

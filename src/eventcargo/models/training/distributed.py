@@ -1,7 +1,7 @@
-"""Several processes that train one model: each takes its share of every batch, gradients are summed.
+"""Several processes that train one model: each takes its share of every batch, and gradients are summed.
 
-The positions and weights of a step are drawn for the whole batch by all processes alike, so that any number
-of processes follows the loss curve of one, within the error of floating-point sums.
+All processes draw the same positions and weights for the whole batch of a step, so that any number of
+processes follows the loss curve of one, up to floating-point error.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ class ProcessGroup:
 
     @classmethod
     def present(cls) -> "ProcessGroup":
-        """The processes of the group that was initialised, if any."""
+        """The process group that was initialised, or one process alone."""
         if dist.is_available() and dist.is_initialized():
             return cls(dist.get_rank(), dist.get_world_size())
         return cls()
@@ -39,9 +39,9 @@ class ProcessGroup:
         for parameter in parameters:
             if not parameter.requires_grad:
                 continue
-            if parameter.grad is None:  # this share of the batch did not reach it
+            if parameter.grad is None:  # this share of the batch does not reach it
                 parameter.grad = torch.zeros_like(parameter)
-            if parameter.grad.is_sparse:  # each process has other rows
+            if parameter.grad.is_sparse:  # each process has different rows
                 parameter.grad = parameter.grad.to_dense()
             dist.all_reduce(parameter.grad)
 
@@ -52,7 +52,7 @@ class ProcessGroup:
         return value
 
     def broadcast(self, *values: float) -> tuple[float, ...]:
-        """The first process's values, for all: clocks and signals differ."""
+        """The first process's values, in all processes, because clocks and signals differ."""
         if self.size == 1:
             return values
         device = "cuda" if dist.get_backend() == "nccl" else "cpu"
@@ -61,7 +61,7 @@ class ProcessGroup:
         return tuple(shared.tolist())
 
     def broadcast_tensors(self, tensors: Mapping[str, Tensor] | None) -> dict[str, Tensor]:
-        """The first process's tensors, for all; the others give None."""
+        """The first process's tensors, in all processes; the others pass None."""
         if self.size == 1:
             assert tensors is not None
             return dict(tensors)

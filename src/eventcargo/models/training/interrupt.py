@@ -1,4 +1,4 @@
-"""Signals that ask a run to stop: heard at once, obeyed after the step at hand."""
+"""Signals that stop a run: recorded at once, obeyed after the current step."""
 
 import signal
 import threading
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was stopped by a signal after its state was written."""
+    """A signal stopped a run, after its state was written."""
 
     def __init__(self, message: str, number: int) -> None:
         super().__init__(message)
@@ -15,9 +15,9 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Listener:
-    """Within its block, SIGINT and SIGTERM are noted in `heard` (0: none) and not obeyed by Python.
+    """Within its block, records SIGINT and SIGTERM in `heard` (0: none) instead of letting Python obey.
 
-    Signals can only be heard in the main thread; elsewhere, and where `active` is false, nothing changes.
+    Only the main thread receives signals; elsewhere, and if `active` is false, nothing changes.
     """
 
     def __init__(self, active: bool) -> None:

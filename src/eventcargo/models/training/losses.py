@@ -1,12 +1,12 @@
-"""What training minimises: the next event at a share of positions, the labels along and at the end.
+"""What training minimises: the next-event loss at some positions, the label loss before and at the end.
 
-The cost of the next event is that of its softmax. It is therefore computed at a share of positions only and,
-for large vocabularies, against a sample of event types that all positions of a batch share. Each logit of the
-sample is lowered by the log of its expected number of draws, so that the sum over the sample is on average
-the sum over all event types.
+The softmax dominates the cost of the next event. It is therefore computed at a share of positions only and,
+for large vocabularies, over a sample of event types that all positions of a batch share. Each sampled logit
+is lowered by the log of its expected number of draws, so that the sum of exponentials over the sample is on
+average the sum over all event types.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -15,49 +15,37 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import Batch
-from eventcargo.errors import ConfigError
+from eventcargo.config import Settings, setting
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.vocabulary import BOS, PAD, UNK
 
 
 @dataclass(frozen=True)
-class LossConfig:
+class LossConfig(Settings):
     """Weights and shares of the parts of the loss."""
 
-    event_weight: float = 1.0
-    """weight of the next-event loss against the label loss; 0 leaves the next event untrained"""
-    event_share: float = 0.5
-    """share of positions at which the next event is predicted in a step"""
-    sampled: int = 1024
-    """event types drawn for the softmax of a step, if the vocabulary has more than twice as many; 0: all"""
-    prefix_share: float = 1.0
-    """share of positions before the end at which labels are predicted in a step"""
-    end_weight: float = 0.5
-    """part of the label loss that is taken at the end, where the whole sequence is known"""
-    hidden: float = 0.05
-    """share of the event types of a sequence that are hidden (unknown) in a step, in every other sequence, so
-    that the model knows what a sequence with a hidden event says"""
-    pos_weight: float = 1.0
-    """weight of a present label; the odds of all posteriors are multiplied by it, so other values than 1
-    trade calibration for recall"""
+    event_weight: float = setting(1.0, ge=0)
+    """weight of the next-event loss relative to the label loss; 0: do not train the next event"""
+    event_share: float = setting(0.5, ge=0, le=1)
+    """share of positions at which a step predicts the next event"""
+    sampled: int = setting(1024, ge=0)
+    """event types sampled for the softmax of a step if the vocabulary has over twice as many; 0: use all"""
+    prefix_share: float = setting(1.0, ge=0, le=1)
+    """share of positions before the end at which a step predicts the labels"""
+    end_weight: float = setting(0.5, ge=0, le=1)
+    """share of the label loss at the end, where the whole sequence is known"""
+    hidden_share: float = setting(0.05, ge=0, le=1)
+    """share of a sequence's event types that a step hides (makes unknown), in every other sequence, so that
+    the model learns to read sequences with hidden events"""
+    pos_weight: float = setting(1.0, gt=0)
+    """weight of a present label; it multiplies the odds of all labels, so values other than 1 trade
+    calibration for recall"""
     unlabelled: bool = False
-    """sequences without any label are of unknown labels and train the next event only; otherwise they are
-    examples without labels"""
-
-    def __post_init__(self) -> None:
-        for name in ("event_share", "prefix_share", "end_weight", "hidden"):
-            value = getattr(self, name)
-            if not 0 <= value <= 1:
-                raise ConfigError(f"{name}={value}: use 0 to 1")
-        if self.event_weight < 0 or self.sampled < 0:
-            raise ConfigError(f"event_weight={self.event_weight}, sampled={self.sampled}: use 0 or more")
-        if self.pos_weight <= 0:
-            raise ConfigError(
-                f"pos_weight={self.pos_weight}: use a number above 0; 1 keeps the natural prior"
-            )
+    """the labels of sequences without any label are unknown, and these train the next event only; otherwise
+    they are negative examples of every label"""
 
     def is_sampled(self, n_ids: int) -> bool:
-        """Whether the softmax over so many ids is taken over a sample of them.
+        """Whether the softmax over `n_ids` ids is sampled.
 
         >>> LossConfig(sampled=10).is_sampled(20), LossConfig(sampled=10).is_sampled(21)
         (False, True)
@@ -67,16 +55,16 @@ class LossConfig:
 
 @dataclass(frozen=True)
 class Targets:
-    """Where a batch is scored and how much each position counts; weights sum to 1 over the whole batch."""
+    """The positions where a batch is scored, and their weights, which sum to 1 over the whole batch."""
 
     events_at: NDArray[np.bool_]  # (B, L)
     event_weights: NDArray[np.float32]  # (B, L)
     labels_at: NDArray[np.bool_]  # (B, L)
     label_weights: NDArray[np.float32]  # (B, L)
-    following: NDArray[np.int64]  # (B, L): the ids that come next
+    following: NDArray[np.int64]  # (B, L): the next ids
 
     def rows(self, which: slice) -> "Targets":
-        """The targets of some sequences, with their weights in the whole batch."""
+        """The targets of the selected sequences, with their weights in the whole batch."""
         return Targets(
             self.events_at[which],
             self.event_weights[which],
@@ -86,17 +74,10 @@ class Targets:
         )
 
 
-def part_of(batch: Batch, which: slice) -> Batch:
-    """Some sequences of a batch."""
-    return Batch(
-        batch.ids[which], batch.times[which], batch.lengths[which], batch.labels[which], batch.values[which]
-    )
-
-
 def draw_targets(
     batch: Batch, config: LossConfig, rng: np.random.Generator, *, events: bool = True, labels: bool = True
 ) -> Targets:
-    """Random positions for one step, of events, labels or both; labels count more near the end."""
+    """Random positions for one step, of events, labels or both; labels weigh more near the end."""
     draw = rng.random((2, *batch.ids.shape))
     inside = batch.mask & ~batch.at_end
     events_at = inside & (draw[0] < config.event_share) & (events and config.event_weight > 0)
@@ -111,19 +92,19 @@ def draw_targets(
     return Targets(events_at, _normed(events_at), prefix_at | end_at, label_weights, following)
 
 
-def hide(batch: Batch, share: float, rng: np.random.Generator) -> Batch:
-    """The batch with a share of each sequence's event types unknown, in about every other sequence.
+def hide_types(batch: Batch, share: float, rng: np.random.Generator) -> Batch:
+    """The batch with a share of the event types hidden, in about every other sequence.
 
     >>> ids = np.array([[1, 4, 5, 4, 2]])
     >>> batch = Batch(ids, np.zeros(ids.shape, np.float32), np.array([5]), np.zeros((1, 0), np.float32))
-    >>> hide(batch, 0.5, np.random.default_rng(1)).ids.tolist()
+    >>> hide_types(batch, 0.5, np.random.default_rng(1)).ids.tolist()
     [[1, 3, 5, 3, 2]]
     """
     rows = np.arange(len(batch.ids))[:, None] * (int(batch.ids.max(initial=0)) + 1)
     kinds, which = np.unique(rows + batch.ids, return_inverse=True)  # the event types of every sequence
     chosen = (rng.random(len(kinds)) < share)[which].reshape(batch.ids.shape)
     chosen &= (rng.random(len(batch.ids)) < 0.5)[:, None] & (batch.ids > UNK)
-    return replace(batch, ids=np.where(chosen, UNK, batch.ids))
+    return batch.hide(chosen)
 
 
 def _normed(weights: NDArray[np.generic]) -> NDArray[np.float32]:
@@ -132,7 +113,7 @@ def _normed(weights: NDArray[np.generic]) -> NDArray[np.float32]:
 
 
 class Sampler:
-    """Draws event types by their smoothed frequency, for the sampled softmax."""
+    """Draws event types by smoothed frequency, for the sampled softmax."""
 
     def __init__(self, rates: NDArray[np.float64], count: int) -> None:
         shares = rates**0.75
@@ -151,7 +132,7 @@ class Sampler:
 def event_loss(
     model: Transformer, states: Tensor, targets: Tensor, sampler: Sampler | None, drawn: NDArray[np.int64]
 ) -> Tensor:
-    """Cross-entropy of the next ids (positions,) given states (positions, D); one value a position."""
+    """Cross-entropy of the next ids (positions,) given states (positions, D), one value per position."""
     if sampler is None:
         return F.cross_entropy(model.event_logits(states).float(), targets, reduction="none")
     candidates = torch.as_tensor(drawn, device=states.device)
@@ -166,7 +147,7 @@ def event_loss(
 
 
 def label_loss(logits: Tensor, labels: Tensor, pos_weight: float) -> Tensor:
-    """Binary cross-entropy (positions, labels), summed over labels: nats a position."""
+    """Binary cross-entropy of (positions, labels), summed over labels: nats per position."""
     weight = torch.full((labels.shape[1],), pos_weight, device=labels.device)
     losses = F.binary_cross_entropy_with_logits(logits.float(), labels, pos_weight=weight, reduction="none")
     return losses.sum(1)
@@ -180,7 +161,7 @@ def joint_loss(
     sampler: Sampler | None,
     drawn: NDArray[np.int64],
 ) -> Tensor:
-    """The weighted loss of some sequences of a batch; summed over its parts it is that of the batch."""
+    """The weighted loss of some sequences of a batch; the losses of all parts add up to the batch's."""
     needs_labels = bool(model.label_names) and bool(targets.labels_at.any())
     x, y = model.states(batch, for_labels=needs_labels)
     total = x.new_zeros((), dtype=torch.float32)

@@ -1,8 +1,8 @@
-"""Gradients of matrices with one row for each event type, of which a step reaches few.
+"""The optimiser, and gradients of matrices with one row per event type, of which a step reaches few.
 
-Such a gradient is sparse: the rows that were looked up, with their values. Dense ones are made anew for each
-lookup, and with many event types that takes longer than the layers of a small model. The optimiser sees it
-densely all the same, in a buffer that is made once, so what is learnt does not depend on this.
+Such a gradient is sparse: the rows that were looked up, with their values. Dense gradients are allocated for
+each lookup, which with many event types takes longer than the layers of a small model. The optimiser still
+sees a dense gradient, in a buffer that is allocated once, so the result does not depend on this.
 """
 
 import warnings
@@ -13,16 +13,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from eventcargo.errors import EventCargoWarning
+from eventcargo.errors import EventCargoWarning, counted
 from eventcargo.events import EventDataset
 from eventcargo.models.base_rates import Rates
+from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.training.config import TrainConfig
-from eventcargo.models.transformer.model import ExplicitTerm, Transformer, TransformerConfig
+from eventcargo.models.transformer.model import Transformer, TransformerConfig
 from eventcargo.vocabulary import Vocabulary
 
 
 def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> Tensor:
-    """The norm of all gradients together; where it is above `most`, they are scaled down to it.
+    """Scale all gradients down to a common norm of `most`, if it is larger; returns the norm before.
 
     >>> weight = nn.Parameter(torch.zeros(2))
     >>> weight.grad = torch.tensor([3.0, 4.0])
@@ -31,16 +32,16 @@ def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> Tensor:
     >>> weight.grad
     tensor([0.6000, 0.8000])
     """
-    parts = [_values(parameter) for parameter in parameters if parameter.grad is not None]
-    norm = nn.utils.get_total_norm(parts)
+    gradients = [_values(parameter) for parameter in parameters if parameter.grad is not None]
+    norm = nn.utils.get_total_norm(gradients)
     factor = (most / (norm + 1e-6)).clamp(max=1)
-    for part in parts:
-        part.mul_(factor)
+    for gradient in gradients:
+        gradient.mul_(factor)
     return norm
 
 
 def _values(parameter: nn.Parameter) -> Tensor:
-    """The numbers of a gradient; those of a row that was looked up several times are summed first."""
+    """The values of a gradient; those of a row that was looked up several times are summed first."""
     assert parameter.grad is not None
     if not parameter.grad.is_sparse:
         return parameter.grad
@@ -49,7 +50,7 @@ def _values(parameter: nn.Parameter) -> Tensor:
 
 
 class RowAdamW(torch.optim.AdamW):
-    """AdamW that takes sparse gradients too and does with them what it does with dense ones.
+    """AdamW that also accepts sparse gradients and treats them like dense ones.
 
     >>> table = nn.Embedding.from_pretrained(torch.ones(3, 1), freeze=False, sparse=True)
     >>> table(torch.tensor([1])).sum().backward()
@@ -64,7 +65,7 @@ class RowAdamW(torch.optim.AdamW):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """One step; gradients that were sparse are used up."""
+        """One step; sparse gradients are reset to None."""
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
         sparse = [p for p in parameters if p.grad is not None and p.grad.is_sparse]
         rows = [self._spread(parameter) for parameter in sparse]
@@ -75,7 +76,7 @@ class RowAdamW(torch.optim.AdamW):
         return loss
 
     def _spread(self, parameter: nn.Parameter) -> Tensor:
-        """The rows of a sparse gradient, which is replaced by a dense one."""
+        """Replace a sparse gradient by a dense one and return its rows."""
         assert parameter.grad is not None
         sparse = parameter.grad.coalesce()
         if parameter not in self._dense:
@@ -92,9 +93,9 @@ def make_model(
     rates: Rates,
     config: TrainConfig,
     shape: TransformerConfig,
-    linear: ExplicitTerm | None,
+    linear: LinearTerm | None,
 ) -> Transformer:
-    """An untrained model that begins at the rates of the data."""
+    """An untrained model that starts at the rates of the data."""
     model = Transformer(
         shape, vocabulary, data.label_names, value_names=data.value_names, linear=linear, seed=config.seed
     )
@@ -102,8 +103,9 @@ def make_model(
     absent = np.flatnonzero(data.support == 0)
     if len(absent):
         warnings.warn(
-            f"{len(absent):,} of {len(data.label_names):,} labels have no positive example, the first: "
-            f"{data.label_names[absent[0]]!r}; they are kept and never predicted",
+            f"{len(absent):,} of {counted(len(data.label_names), 'label')} "
+            f"{'has' if len(absent) == 1 else 'have'} no positive example, the first: "
+            f"{data.label_names[absent[0]]!r}; labels without one are kept but never predicted",
             EventCargoWarning,
             stacklevel=2,
         )
@@ -112,10 +114,10 @@ def make_model(
 
 
 def make_optimizer(model: Transformer, config: TrainConfig) -> RowAdamW:
-    """AdamW; embeddings, the head of events, norms and biases are not decayed.
+    """AdamW without decay of embeddings, the next-event head, norms and biases.
 
-    The rows of rare event types get few gradients, and decay would wear them off in between. Where the
-    softmax is sampled, a step reaches few rows, and the model is told to give sparse gradients of them.
+    The rows of rare event types get few gradients, and decay would erode them in between. With a sampled
+    softmax a step reaches few rows, so the model is set to give sparse gradients.
     """
     model.embedding.sparse = config.is_sampled(len(model.vocabulary))
     rows = ("embedding", "event_head")

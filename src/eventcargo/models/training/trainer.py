@@ -1,16 +1,16 @@
-"""Training: a data set goes in, a calibrated Transformer with the least held-out loss comes out.
+"""Training: fits a calibrated Transformer with the lowest held-out loss to a data set.
 
 The linear term is fitted first, then the Transformer learns what it leaves over; with `pretrain`, the next
-event is learnt before the labels. At the end the held-out sequences calibrate and judge the best model.
+event is trained before the labels. At the end, the held-out sequences calibrate and measure the best model.
 
-Everything random in a step is drawn from the seed and the step's number, so that a run needs no generator's
-state to go on: from a checkpoint, a run bounded by steps ends with the very weights of an uninterrupted one.
+All random draws of a step derive from the seed and the number of the step, so that resuming needs no
+generator state: a run limited by steps ends with exactly the weights of an uninterrupted one.
 """
 
 import math
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,34 +21,38 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import Batch, Batches, report_cuts
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.models import appraisal
 from eventcargo.models.appraisal import appraise
 from eventcargo.models.base_rates import Rates
-from eventcargo.models.pretrained import load_optimizer, optimizer_tensors, taken
-from eventcargo.models.quality import Quality
+from eventcargo.models.linear.term import LinearTerm
+from eventcargo.models.pretrained import load_optimizer, optimizer_tensors, taken, tensors_fingerprint
 from eventcargo.models.training import validation
 from eventcargo.models.training.budget import Clock
-from eventcargo.models.training.checkpoint import RunFolder, data_fingerprint, tensors_fingerprint
+from eventcargo.models.training.checkpoint import RunFolder, State
 from eventcargo.models.training.config import PRECISIONS, TrainConfig
 from eventcargo.models.training.distributed import ProcessGroup
 from eventcargo.models.training.interrupt import Interrupted, Listener
 from eventcargo.models.training.linear_term import run_term
-from eventcargo.models.training.losses import Sampler, draw_targets, hide, joint_loss, part_of
+from eventcargo.models.training.losses import Sampler, draw_targets, hide_types, joint_loss
 from eventcargo.models.training.optimizer import clip_gradients, make_model, make_optimizer
-from eventcargo.models.training.progress import Progress, State
 from eventcargo.models.training.validation import Held, Validation, set_aside
-from eventcargo.models.transformer.model import ExplicitTerm, Transformer, TransformerConfig
+from eventcargo.models.transformer.model import Transformer, TransformerConfig
+from eventcargo.progress import OnProgress
+from eventcargo.quality import Quality
 from eventcargo.vocabulary import Vocabulary
 
-__all__ = ["Progress", "TrainConfig", "Training", "train"]
+__all__ = ["TrainConfig", "Training", "train"]
 
 ORDER, STEP = 1, 2
-"""What begins the seeds of the order of an epoch and of the draws of a step, so that they differ."""
+"""First number of the seeds of an epoch's order and of a step's draws, so that they differ."""
+
+FREE = ("device",)
+"""Settings that change where the result is computed, but not the result."""
 
 SMOOTHING = 0.98
-"""Weight of the past in the loss that is reported."""
+"""Weight of the past in the reported loss."""
 
 
 def train(
@@ -56,17 +60,17 @@ def train(
     config: TrainConfig = TrainConfig(),  # noqa: B008 (frozen)
     transformer: TransformerConfig = TransformerConfig(),  # noqa: B008 (frozen)
     *,
-    linear: ExplicitTerm | None = None,
+    linear: LinearTerm | None = None,
     vocabulary: Vocabulary | None = None,
     run: str | Path | None = None,
     resume: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> Transformer:
-    """A Transformer trained on all sequences but the held-out ones; the best of the run, in `run` if given.
+    """Train a Transformer on all but the held-out sequences and return the best model of the run.
 
-    The linear term is fitted where `transformer.linear` says so, or given as `linear` together with its
-    `vocabulary`, which otherwise is all event types of the data. With `run`, checkpoints are written
-    there, so that `resume=True` goes on after an interruption, and the result is in `run/model`.
+    The linear term is fitted if `transformer.linear` is set, or passed as `linear` together with its
+    `vocabulary`, which defaults to all event types of the data. With `run`, checkpoints are written to that
+    folder, `resume=True` continues after an interruption, and the result is in `run/model`.
 
     >>> from eventcargo.simulate import simulate
     >>> data = simulate("chain", sequences=50).data
@@ -87,7 +91,7 @@ def train(
 
 
 class Training:
-    """A run in the making: model, optimiser, order of the data and state."""
+    """One training run: model, optimiser, order of the data and state."""
 
     def __init__(
         self,
@@ -95,11 +99,11 @@ class Training:
         config: TrainConfig,
         shape: TransformerConfig,
         *,
-        linear: ExplicitTerm | None = None,
+        linear: LinearTerm | None = None,
         vocabulary: Vocabulary | None = None,
         run: str | Path | None = None,
         resume: bool = False,
-        progress: Callable[[Progress], None] | None = None,
+        progress: OnProgress | None = None,
     ) -> None:
         self._config, self._progress, self._group = config, progress, ProcessGroup.present()
         self._clock = Clock(config, config.checks, self._group)
@@ -108,7 +112,7 @@ class Training:
         kept, held = set_aside(data, config.held_out, config.seed)
         held = held.select(held.label_rows.lengths > 0) if config.unlabelled else held
         if kept.n_events == 0:
-            raise DataError(f"{len(kept):,} sequences to train on hold no event; give data with events")
+            raise DataError(f"no events in {counted(len(kept), 'training sequence')}; give data with events")
         report_cuts(data, shape.max_length)
         if linear is None and shape.linear and data.label_names:
             linear, self._clock.term_seconds = run_term(
@@ -127,23 +131,23 @@ class Training:
         self._best: dict[str, Tensor] = {}
         self.state = State()
         self._seen = 0
-        # appraising takes as long as so many checks
+        # the appraisal takes about as long as this many checks
         self._clock.end_checks = 3 + min(len(held), appraisal.MAX_SEQUENCES) / validation.MAX_SEQUENCES
         self._restore()
         self._clock.begin(self.state.elapsed)
 
     @property
     def is_main(self) -> bool:
-        """Whether this process writes and reports; with one process it always does."""
+        """Whether this process writes and reports; true for a single process."""
         return self._group.is_main
 
     def run(self) -> Transformer:
-        """Train until the budget is used up, the model gets worse, or a signal comes."""
+        """Train until the budget is used up, the model stops improving, or a signal arrives."""
         on = [self.model.device] if self.model.device.type == "cuda" else []
         with Listener(self._folder is not None) as listener, torch.random.fork_rng(devices=on):
             if not self.state.finished:
                 self._begin_labels()
-            if self._held is not None and self.state.step == 0:  # where it starts is a candidate too
+            if self._held is not None and self.state.step == 0:  # the initial model is a candidate too
                 self._check(self._held)
             for rows in self._order():
                 self._begin_labels()
@@ -160,7 +164,7 @@ class Training:
         return self.model
 
     def _begin_labels(self) -> None:
-        """Where pretraining is over, models are compared by their labels too; Tf_x may be frozen."""
+        """Once pretraining is over, compare models by their labels too, and freeze Tf_x if set."""
         used = self._used(self.state.step + 1)
         if not self.state.labels_begun and used >= self._config.pretrain:
             self.state.labels_begun, self.state.best, self.state.worse = True, math.inf, 0
@@ -169,7 +173,7 @@ class Training:
             self.model.freeze_events()
 
     def _order(self) -> Iterator[NDArray[np.int64]]:
-        """Batches from where the state stands, epoch after epoch; none for a run that is finished."""
+        """Batches from the current state on, epoch after epoch; none if the run is finished."""
         self.model.train()
         while not self.state.finished:
             rng = np.random.default_rng([ORDER, self._config.seed, self.state.epoch])
@@ -187,7 +191,7 @@ class Training:
         batch = self._batches.take(rows)
         loss = self._backward(batch, rng)
         self._group.sum_gradients(self.model.parameters())
-        self._scaler.unscale_(self._optimizer)  # after the sum: all processes see an overflow of one
+        self._scaler.unscale_(self._optimizer)  # after the sum, so that all processes see an overflow in one
         norm = clip_gradients(self.model.parameters(), self._config.clip)
         self._refuse_nan(loss, float(norm))
         self._scaler.step(self._optimizer)
@@ -198,22 +202,22 @@ class Training:
         self.state.loss = loss if math.isnan(past) else SMOOTHING * past + (1 - SMOOTHING) * loss
 
     def _backward(self, batch: Batch, rng: np.random.Generator) -> float:
-        """Gradients of this process's share of the batch; the loss of the whole batch."""
+        """Compute the gradients of this process's share of the batch; returns the loss of the whole batch."""
         begun = self.state.labels_begun
         events = not (begun and self._config.freeze)
         targets = draw_targets(batch, self._config, rng, events=events, labels=begun)
         drawn = self._sampler.draw(rng) if self._sampler else np.zeros(0, np.int64)
-        batch = hide(batch, self._config.hidden, rng)
+        batch = hide_types(batch, self._config.hidden_share, rng)
         self._optimizer.zero_grad(set_to_none=True)
         total = torch.zeros((), device=self.model.device)
         n_parts = self._config.accumulate * self._group.size
-        for part in range(self._group.rank, n_parts, self._group.size):
-            which = slice(part, None, n_parts)
+        for first in range(self._group.rank, n_parts, self._group.size):
+            which = slice(first, None, n_parts)
             if len(batch.ids[which]) == 0:
                 continue
             with self._autocast():
                 loss = joint_loss(
-                    self.model, part_of(batch, which), targets.rows(which), self._config, self._sampler, drawn
+                    self.model, batch.rows(which), targets.rows(which), self._config, self._sampler, drawn
                 )
             if loss.requires_grad:
                 self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
@@ -225,12 +229,12 @@ class Training:
         return torch.autocast("cuda", dtype=kind, enabled=kind is not None)
 
     def _refuse_nan(self, loss: float, norm: float) -> None:
-        """Stop where nothing can be learnt any more; float16 may overflow, its scaler skips such steps."""
+        """Raise `ConfigError` if loss or gradient is not finite; the scaler of float16 skips overflows."""
         if math.isfinite(loss) and (math.isfinite(norm) or self._scaler.is_enabled()):
             return
         raise ConfigError(
             f"the loss became {loss} (gradient {norm}) at step {self.state.step}; lower learning_rate="
-            f"{self._config.learning_rate}, or look for times that are no numbers in the data"
+            f"{self._config.learning_rate}, or check the data for times that are not finite"
         )
 
     def _used(self, step: int) -> float:
@@ -238,7 +242,7 @@ class Training:
         return self._clock.used(step)
 
     def _look(self) -> None:
-        """Report the step; look at the held-out sequences where it is time, and at the end."""
+        """Report the step, and check the held-out sequences when it is due and at the end."""
         used = self._used(self.state.step)
         self._report(used)
         self.state.finished = used >= 1
@@ -249,7 +253,7 @@ class Training:
         self._check(self._held)
 
     def _check(self, held: Validation) -> None:
-        """Look at the held-out sequences, and at the time that takes."""
+        """Check the model on the held-out sequences, and record the time that takes."""
         began = time.monotonic()
         self._judge(held.check(self.model))
         self._clock.note_check(began)
@@ -271,7 +275,8 @@ class Training:
         history = self.state.history
         f1 = history[-1]["label_f1"] if history else None
         rate, left = self._seen / self._clock.stepping, self._clock.left(used)
-        self._progress(Progress(self.state.step, used, self.state.loss, f1, rate, left))
+        message = status(self.state.step, self.state.loss, f1, rate, left)
+        self._progress("training", used, 1.0, message)
 
     def _save_or_stop(self, listener: Listener) -> None:
         heard = int(self._group.broadcast(listener.heard)[0]) if self._folder else 0
@@ -281,7 +286,7 @@ class Training:
         if heard:
             self._load_best()
             self._save_model()
-            raise Interrupted(f"stopped at step {self.state.step:,}; resume goes on from there", heard)
+            raise Interrupted(f"stopped at step {self.state.step:,}; the run can be resumed", heard)
 
     def _write(self) -> None:
         if self._folder is None or not self._group.is_main:
@@ -293,10 +298,10 @@ class Training:
         self._folder.write({**asdict(self.state), "scaler": self._scaler.state_dict()}, tensors)
 
     def _restore(self) -> None:
-        found = self._folder.read() if self._folder else None
-        if found is None:
+        checkpoint = self._folder.read() if self._folder else None
+        if checkpoint is None:
             return
-        state, tensors = found
+        state, tensors = checkpoint
         self._scaler.load_state_dict(state.pop("scaler"))
         self.state = State(**state)
         self._best = taken(tensors, "best.")
@@ -305,7 +310,7 @@ class Training:
             load_optimizer(self._optimizer, taken(tensors, "optimizer."))
 
     def _load_best(self) -> None:
-        """The best model so far, or the last one where nothing was compared."""
+        """Load the best model so far, or keep the last one if none was compared."""
         self._best = self._best or dict(self.model.state_dict())
         self.model.load_state_dict(self._best)
         self.model.eval()
@@ -318,12 +323,26 @@ class Training:
             self.quality.write(self._folder.model / "quality.json")
 
 
+def status(
+    step: int, loss: float, label_f1: float | None, tokens_per_second: float, seconds_left: float
+) -> str:
+    """One line with the step, smoothed training loss, held-out label F1, speed and time left.
+
+    >>> status(12, 1.25, None, 20_000.0, 90.0)
+    'step 12, loss 1.250, label F1 -, 20,000 tokens/s, 1:30 left'
+    """
+    minutes, seconds = divmod(round(seconds_left), 60)
+    f1 = "-" if label_f1 is None else f"{label_f1:.3f}"
+    speed = f"{tokens_per_second:,.0f} tokens/s"
+    return f"step {step:,}, loss {loss:.3f}, label F1 {f1}, {speed}, {minutes}:{seconds:02} left"
+
+
 def _open_folder(run: str | Path | None, settings: Mapping[str, Any], resume: bool) -> RunFolder | None:
-    """The run's folder; where a run is computed may change, what is computed may not."""
+    """The run's folder, if it has one."""
     if run is not None:
-        return RunFolder(Path(run), {k: v for k, v in settings.items() if k != "device"}, resume)
+        return RunFolder(Path(run), settings, resume)
     if resume:
-        raise ConfigError("resume=True without a run; give the folder of the run to go on with")
+        raise ConfigError("resume=True without a run; give the folder of the run to resume")
     return None
 
 
@@ -331,14 +350,14 @@ def _settings(
     data: EventDataset,
     config: TrainConfig,
     shape: TransformerConfig,
-    linear: ExplicitTerm | None,
+    linear: LinearTerm | None,
     vocabulary: Vocabulary,
 ) -> dict[str, Any]:
-    """Everything a run's weights follow from."""
+    """Everything a run's weights depend on."""
     return {
-        **asdict(config),
-        **asdict(shape),
-        "data": data_fingerprint(data),
-        "linear": tensors_fingerprint(linear.to_tensors()) if linear else "",
+        "train": {name: value for name, value in asdict(config).items() if name not in FREE},
+        "transformer": asdict(shape),
+        "data": data.fingerprint,
+        "given_linear": tensors_fingerprint(linear.to_tensors()) if linear else "",
         "vocabulary": zlib.crc32("\n".join(vocabulary.event_names).encode()),
     }

@@ -1,4 +1,4 @@
-"""Held-out sequences: set aside before training, looked at during it to choose the best model."""
+"""Held-out sequences: set aside before training, and checked during it to choose the best model."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,22 +14,22 @@ from eventcargo.models.training.losses import LossConfig
 from eventcargo.models.transformer.model import Transformer
 
 MAX_SEQUENCES, MOST_POSITIONS = 1_000, 2_000
-"""Sequences a check looks at, and about how many positions before their ends."""
+"""Most sequences of a check, and about how many positions before their ends."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """How good a model is on held-out sequences; `loss` weighs the others as training does."""
+    """Losses and F1 of a model on held-out sequences; `loss` weighs the others as training does."""
 
     loss: float
-    event_loss: float  # nats an event
-    prefix_loss: float  # nats of all labels, before the end
-    label_loss: float  # nats of all labels, at the end
+    event_loss: float  # nats per event
+    prefix_loss: float  # nats over all labels, before the end
+    label_loss: float  # nats over all labels, at the end
     label_f1: float  # at the end, weighted by support
 
 
 def set_aside(data: EventDataset, share: float, seed: int) -> tuple[EventDataset, EventDataset]:
-    """Sequences to train on and sequences held out; one that alone carries a label is never held out."""
+    """Sequences to train on and sequences held out; no label has all its positives held out."""
     if share == 0 or len(data) < 2:
         return data, data.select(np.zeros(len(data), bool))
     order = np.random.default_rng(seed).permutation(len(data))
@@ -42,7 +42,7 @@ def set_aside(data: EventDataset, share: float, seed: int) -> tuple[EventDataset
 
 
 class Validation:
-    """A fixed part of the held-out sequences, with fixed positions before the end."""
+    """A fixed choice of held-out sequences and of positions before their ends."""
 
     def __init__(self, data: EventDataset, model: Transformer, config: LossConfig, tokens: int) -> None:
         self._batches = Batches(data[:MAX_SEQUENCES], model.vocabulary, model.max_length)
@@ -51,15 +51,15 @@ class Validation:
         self._share = min(1.0, MOST_POSITIONS / max(inside, 1))
 
     def check(self, model: Transformer) -> Held:
-        """The model's losses and its label F1, in evaluation mode."""
+        """Losses and label F1 of the model in evaluation mode."""
         rng = np.random.default_rng(0)
         was_training = model.training
         model.eval()
         with torch.inference_mode():
             batches = (self._batches.take(rows) for rows in self._batches.in_order(self._tokens))
-            parts = [_score(model, batch, self._draw(batch, rng)) for batch in batches]
+            scores = [_score(model, batch, self._draw(batch, rng)) for batch in batches]
         model.train(was_training)
-        return self._sum_up(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return self._sum_up(*(np.concatenate(columns) for columns in zip(*scores, strict=True)))
 
     def _draw(self, batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
         return batch.mask & ~batch.at_end & (rng.random(batch.ids.shape) < self._share)
@@ -83,7 +83,7 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 
 def _score(model: Transformer, batch: Batch, chosen: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
-    """Losses of the next events where `chosen`; label logits, labels and `at_end` there and at the ends."""
+    """Next-event losses where `chosen`; label logits, labels and `at_end` there and at the ends."""
     labels_at = chosen | batch.at_end
     result = model.densities(batch, events_at=chosen, labels_at=labels_at)
     assert result.events is not None
@@ -96,7 +96,7 @@ def _score(model: Transformer, batch: Batch, chosen: NDArray[np.bool_]) -> tuple
 
 
 def weighted_f1(truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
-    """F1 of each label, averaged with the labels' support as weights; 0 where no label occurs.
+    """F1 of each label, averaged with the labels' support as weights; 0 if no label occurs.
 
     >>> weighted_f1(np.array([[True, False], [True, True]]), np.array([[True, False], [False, True]]))
     0.777...

@@ -1,57 +1,54 @@
-"""Sizes and shapes of a Transformer: its config, and the presets by name."""
+"""Size and shape of a Transformer: its config and the named presets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from eventcargo.batches import MARKS
+from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError, DataError
 
 
 @dataclass(frozen=True)
-class TransformerConfig:
+class TransformerConfig(Settings):
     """Size and shape of a Transformer."""
 
-    width: int = 64
-    """width of the states; a multiple of twice the heads"""
-    layers: int = 2
-    """blocks of Tf_x"""
-    heads: int = 8
-    """attention heads of every block"""
-    feedforward: int = 128
-    """width inside the feed-forward part of a block"""
-    label_layers: int = 0
-    """blocks of Tf_y, which read Tf_x by cross-attention; 0: the label head reads Tf_x's states directly"""
+    width: int = setting(64, ge=1)
+    """width of the states; a multiple of twice the number of heads"""
+    layers: int = setting(2, ge=1)
+    """number of blocks of Tf_x"""
+    heads: int = setting(8, ge=1)
+    """attention heads per block"""
+    feedforward: int = setting(128, ge=1)
+    """inner width of the feed-forward part of a block"""
+    label_layers: int = setting(0, ge=0)
+    """number of blocks of Tf_y, which cross-attend to Tf_x; 0: the label head reads the states of Tf_x"""
     activation: Literal["gelu", "swiglu"] = "swiglu"
-    """what stands between the linear maps of the feed-forward part: gelu or swiglu"""
+    """activation of the feed-forward part: gelu or swiglu"""
     times: Literal["rotary", "additive"] = "rotary"
-    """rotary: half of each head turns with time and so sees time differences; additive: log times only"""
+    """rotary: half of each head rotates with time and so sees time differences; additive: log times only"""
     tied: bool = True
-    """the head for the next event uses the embeddings of the events"""
+    """use the event embeddings as weights of the next-event head"""
     linear: bool = True
-    """training first fits an explicit linear term, and the Transformer learns what that leaves over"""
-    dropout: float = 0.0
-    """share of a block's results dropped in training"""
-    max_length: int = 512
-    """positions of the longest sequence, BOS and EOS included; longer ones are cut at their start"""
+    """fit a linear term first; the Transformer learns what it leaves over"""
+    dropout: float = setting(0.0, ge=0, lt=1)
+    """dropout rate of the outputs of a block, in training"""
+    max_length: int = setting(512, gt=MARKS)
+    """most positions of a sequence, BOS and EOS included; longer ones lose their first events"""
 
     def __post_init__(self) -> None:
-        for name in ("width", "layers", "heads", "feedforward"):
-            _check(self, name, getattr(self, name) >= 1, "use 1 or more")
-        _check(self, "label_layers", self.label_layers >= 0, "use 0 or more")
-        _check(self, "activation", self.activation in ("gelu", "swiglu"), "use gelu or swiglu")
-        _check(self, "times", self.times in ("rotary", "additive"), "use rotary or additive")
-        _check(self, "dropout", 0 <= self.dropout < 1, "use 0 to below 1")
-        _check(self, "max_length", self.max_length > MARKS, f"use {MARKS + 1} or more")
-        even = self.width % (2 * self.heads) == 0
-        _check(self, "width", even, f"with {self.heads} heads it must be a multiple of {2 * self.heads}")
+        super().__post_init__()
+        if self.width % (2 * self.heads):
+            raise ConfigError(
+                f"width={self.width}: with {self.heads} heads it must be a multiple of {2 * self.heads}"
+            )
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "TransformerConfig":
-        """The config with these values; names it does not know are refused."""
+        """The config with these values; raises `DataError` for an unknown name."""
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
-            raise DataError(f"a Transformer has no setting {unknown[0]!r}; the file is of another release")
+            raise DataError(f"a Transformer has no setting {unknown[0]!r}; the file is from another release")
         return cls(**values)
 
 
@@ -77,11 +74,11 @@ PRESETS: Mapping[str, TransformerConfig] = {
         dropout=0.1,
     ),
 }
-"""Named sizes; `paper` has about 90 M + 15 M parameters at 29,100 event types and 474 labels."""
+"""Named sizes; `paper` has about 90 M + 15 M parameters for 29,100 event types and 474 labels."""
 
 
 def preset(name: str, **changes: Any) -> TransformerConfig:
-    """The settings of a named size, with changes.
+    """The config of a named size, with changes.
 
     >>> preset("tiny", max_length=64).width
     32

@@ -1,7 +1,7 @@
-"""Layers of the Transformer: attention that knows positions and times, feed-forward, and their blocks.
+"""Layers of the Transformer: attention with positions and times, feed-forward layers, and blocks.
 
-Axes: B sequences, L positions, D width, H heads. All blocks are pre-norm and causal: what stands at position
-i is computed from positions 0 to i, so that padding on the right needs no mask.
+Axes: B sequences, L positions, D width, H heads. All blocks are pre-norm and causal: position i depends only
+on positions 0 to i, so that padding on the right needs no mask.
 """
 
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ import torch.nn.functional as F  # noqa: N812 (torch's own short form)
 from torch import Tensor, nn
 
 POSITION_BASE, TIME_BASE = 10_000.0, 10_000.0
-"""Ratio of the fastest to the slowest rotation; one radian a position, or a unit of time, is the fastest."""
+"""Ratio of the fastest to the slowest rotation; the fastest is one radian per position or unit of time."""
 
 NARROW = 16
-"""Heads below this width are slow on a CPU."""
+"""Width below which attention heads are slow on a CPU."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """When the events of a batch happened, in the forms layers use; computed once for all layers."""
+    """The times of a batch in the forms that layers use; computed once for all layers."""
 
     logs: Tensor  # (B, L, 2): log(1 + time since the start), log(1 + time since the previous event)
     cos: Tensor  # (B, 1, L, pairs)
@@ -29,7 +29,7 @@ class Timing:
 
     @classmethod
     def of(cls, times: Tensor, scale: Tensor, pairs: int, rotates: bool) -> "Timing":
-        """Timing of times (B, L); with `rotates`, half of the pairs turn with time, half by position."""
+        """Timing of times (B, L); with `rotates`, half of the pairs rotate with time, half with position."""
         since = (times / scale).clamp(min=0)  # (B, L)
         gaps = F.pad(since.diff(dim=1), (1, 0)).clamp(min=0)  # (B, L); padding goes back to time 0
         place = torch.arange(times.shape[1], device=times.device, dtype=times.dtype).expand_as(times)
@@ -44,22 +44,22 @@ class Timing:
         return cls(torch.stack([since, gaps], dim=-1).log1p(), angles.cos(), angles.sin())
 
     def part(self, positions: slice) -> "Timing":
-        """The timing of some positions."""
+        """The timing of the selected positions."""
         return Timing(self.logs[:, positions], self.cos[:, :, positions], self.sin[:, :, positions])
 
     def serves(self, n_rows: int) -> int:
-        """How many of so many rows each sequence has."""
+        """Number of rows per sequence in a batch of `n_rows`."""
         return n_rows // max(len(self.logs), 1)
 
     def repeat(self, n: int) -> "Timing":
-        """The timing of every sequence, `n` times in succession."""
+        """The timing with each sequence repeated `n` times in succession."""
         if n == 1:
             return self
-        return Timing(*(part.repeat_interleave(n, dim=0) for part in (self.logs, self.cos, self.sin)))
+        return Timing(*(tensor.repeat_interleave(n, dim=0) for tensor in (self.logs, self.cos, self.sin)))
 
     @cached_property
     def turns(self) -> Tensor:
-        """The angles as complex numbers of length 1: (B, L, 1, pairs)."""
+        """The angles as complex numbers of modulus 1: (B, L, 1, pairs)."""
         return torch.complex(self.cos, self.sin).transpose(1, 2)
 
 
@@ -69,7 +69,7 @@ def _frequencies(count: int, base: float, like: Tensor) -> Tensor:
 
 
 def rotate(x: Tensor, timing: Timing) -> Tensor:
-    """Each pair of coordinates turned by its angle, so that products depend on differences: (B, H, L, d)."""
+    """Each pair of coordinates rotated by its angle, so that products see differences: (B, H, L, d)."""
     first, second = x.chunk(2, dim=-1)
     return torch.cat(
         [first * timing.cos - second * timing.sin, second * timing.cos + first * timing.sin], dim=-1
@@ -77,10 +77,10 @@ def rotate(x: Tensor, timing: Timing) -> Tensor:
 
 
 def turn(x: Tensor, timing: Timing, heads: int) -> Tensor:
-    """What `rotate` gives of states (B, L, D) whose pairs stand side by side: (B, H, L, d), filled up.
+    """The result of `rotate` for states (B, L, D) whose pairs are adjacent: (B, H, L, d), zero-padded.
 
-    A product of complex numbers, written where it is needed; without gradients. The batch may have several
-    rows for each one of the timing.
+    A complex product, written in place and without gradients. The batch may have several rows per sequence
+    of the timing.
     """
     B, L, D = x.shape
     pairs = D // heads // 2
@@ -93,15 +93,15 @@ def turn(x: Tensor, timing: Timing, heads: int) -> Tensor:
 
 
 def fill_up(x: Tensor) -> Tensor:
-    """Heads (B, H, L, d) filled up with zeros, which change nothing, to the width that is fast."""
+    """Heads (B, H, L, d) zero-padded, without effect on the result, to a width that is fast."""
     return x if x.shape[-1] >= NARROW else F.pad(x, (0, NARROW - x.shape[-1]))
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, width: int | None = None) -> Tensor:
     """Causal attention: (B, H, L, d).
 
-    Narrow heads are filled up with zeros, because the kernel of the CPU takes twice as long for a width of 8
-    as for one of 16; those that already are have a `width` below that of the tensors.
+    Narrow heads are zero-padded, because the CPU kernel takes twice as long for a width of 8 as for 16;
+    `width` is the true width of heads that are padded already.
     """
     width = width or query.shape[-1]
     if query.device.type == "cpu":
@@ -121,15 +121,15 @@ class Attention(nn.Module):
         self.out = nn.Linear(width, width, bias=False)
 
     def forward(self, x: Tensor, source: Tensor, timing: Timing, kept: Tensor | None = None) -> Tensor:
-        """What every position finds: (B, L, D); or only those where `kept` (B, L) is true: (positions, D)."""
+        """Outputs of all positions (B, L, D), or only of those where `kept` (B, L) is true (positions, D)."""
         mixed = self.mix(*self.parts(x, source, timing))
         return cast(Tensor, self.out(mixed if kept is None else mixed[kept]))
 
     def parts(self, x: Tensor, source: Tensor, timing: Timing) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries and keys, turned, and values: each (B, H, L, d), or filled up.
+        """Rotated queries and keys, and values: each (B, H, L, d), possibly zero-padded.
 
-        The batch may have several rows for each one of the timing. Without gradients the coordinates of
-        queries and keys come in another order, which leaves their products the same.
+        The batch may have several rows per sequence of the timing. Without gradients, the coordinates of
+        queries and keys come in another order, which does not change their products.
         """
         if x.device.type == "cpu" and not torch.is_grad_enabled():
             return self._parts_in_place(x, source, timing)
@@ -140,29 +140,29 @@ class Attention(nn.Module):
         return rotate(query, timing), rotate(key, timing), self._split(value)
 
     def _parts_in_place(self, x: Tensor, source: Tensor, timing: Timing) -> tuple[Tensor, Tensor, Tensor]:
-        """The same, filled up, with few passes over memory: on a CPU these cost more than the products."""
+        """The same, zero-padded, with few passes over memory, which on a CPU cost more than the products."""
         by_key, by_value = self.key_value.weight.chunk(2)
         time = F.linear(timing.logs, self._paired(self.time.weight))  # (S, L, D)
         query = F.linear(x, self._paired(self.query.weight))  # (B, L, D)
         key = F.linear(source, self._paired(by_key))
-        for part in (query, key):
-            part.view(len(time), timing.serves(len(x)), *time.shape[1:]).add_(time[:, None])
+        for tensor in (query, key):
+            tensor.view(len(time), timing.serves(len(x)), *time.shape[1:]).add_(time[:, None])
         value = fill_up(self._split(F.linear(source, by_value)))
         return turn(query, timing, self.heads), turn(key, timing, self.heads), value
 
     def mix(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Causal attention with its heads side by side: (B, L, D)."""
+        """Causal attention with its heads concatenated: (B, L, D)."""
         mixed = attend(query, key, value, self.out.in_features // self.heads)
         return mixed.transpose(1, 2).flatten(2)
 
     def bare(self, parts: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values without what they were filled up with."""
+        """Queries, keys and values without zero-padding."""
         width = self.out.in_features // self.heads
-        query, key, value = (part[..., :width] for part in parts)
+        query, key, value = (tensor[..., :width] for tensor in parts)
         return query, key, value
 
     def _paired(self, weight: Tensor) -> Tensor:
-        """Weights (D, inputs) in an order in which the two coordinates of a pair are neighbours."""
+        """Weights (D, inputs) reordered so that the two coordinates of a pair are adjacent."""
         return weight.view(self.heads, 2, -1, weight.shape[1]).transpose(1, 2).flatten(0, 2)
 
     def _split(self, x: Tensor) -> Tensor:
@@ -188,7 +188,7 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    """Self-attention, then with `reads` attention on what another stack made (Tf_y on Tf_x), feed-forward."""
+    """Self-attention, then with `reads` cross-attention on another stack (Tf_y on Tf_x), feed-forward."""
 
     def __init__(
         self, width: int, heads: int, feedforward: int, activation: str, dropout: float, reads: bool = False
@@ -203,7 +203,7 @@ class Block(nn.Module):
     def forward(
         self, x: Tensor, timing: Timing, memory: Tensor | None = None, kept: Tensor | None = None
     ) -> Tensor:
-        """States (B, L, D); or only those of positions where `kept` (B, L) is true: (positions, D)."""
+        """States of all positions (B, L, D), or only of those where `kept` (B, L) is true (positions, D)."""
         inner = self.self_norm(x)
         at = kept if self.cross_attention is None else None
         x = (x if at is None else x[at]) + self.dropout(self.self_attention(inner, inner, timing, at))
@@ -212,9 +212,9 @@ class Block(nn.Module):
     def finish(
         self, x: Tensor, timing: Timing, memory: Tensor | None = None, kept: Tensor | None = None
     ) -> Tensor:
-        """All that comes after self-attention."""
+        """Everything after self-attention."""
         if self.cross_norm is not None and self.cross_attention is not None:
-            assert memory is not None, "this block reads another stack; give its states"
+            assert memory is not None, "this block reads another stack; pass its states as memory"
             read = self.cross_attention(self.cross_norm(x), memory, timing, kept)
             x = (x if kept is None else x[kept]) + self.dropout(read)
         elif kept is not None:

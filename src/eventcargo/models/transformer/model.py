@@ -1,15 +1,13 @@
 """Transformer: Tf_x and Tf_y as one causal module with two heads, from ids and times.
 
-Tf_x is a stack of blocks with a head for the next event. Tf_y is either a head on the same states
-(`label_layers=0`) or blocks of its own that read Tf_x's states by cross-attention, as the label model of the
-paper does. An explicit term, fitted elsewhere, can be added to the label logits; the module then learns what
-that term leaves over.
+Tf_x is a stack of blocks with a next-event head. Tf_y is either a head on the same states (`label_layers=0`)
+or a stack of its own that reads the states of Tf_x by cross-attention, as the paper's label model does. A
+linear term, fitted before, can be added to the label logits; the module then learns what it leaves over.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -18,53 +16,35 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from eventcargo.batches import Batch
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, counted
 from eventcargo.models.base_rates import ValueScales
 from eventcargo.models.calibration import Calibration
-from eventcargo.models.density import IMPOSSIBLE, Densities
-from eventcargo.models.pretrained import read_model, write_model
+from eventcargo.models.density import IMPOSSIBLE, Densities, DensityModel, HidingChanges, names_fingerprint
+from eventcargo.models.linear.hiding import hiding
+from eventcargo.models.linear.term import LinearTerm
+from eventcargo.models.pretrained import read_model, tensors_fingerprint, write_model
 from eventcargo.models.transformer.config import PRESETS, TransformerConfig, preset
+from eventcargo.models.transformer.event_head import blockwise_logits
 from eventcargo.models.transformer.layers import Block, Timing
 from eventcargo.models.transformer.particles import own_labels, particle_states
 from eventcargo.models.transformer.values import ValueInput
 from eventcargo.vocabulary import BOS, PAD, Vocabulary
 
-__all__ = ["PRESETS", "ExplicitTerm", "Transformer", "TransformerConfig", "preset"]
+__all__ = ["PRESETS", "Transformer", "TransformerConfig", "preset"]
 
 KIND = "transformer"
-"""What config.json calls this model."""
+"""The kind of this model in config.json."""
 
 TERM = "linear."
-"""What the names of the explicit term's tensors begin with in a saved model."""
+"""Prefix of the linear term's tensors in a saved model."""
 
 
 LABEL_PARTS = ("label_", "end_head", "memory_norm", "term_scale")
-"""What the names of parameters that only labels use begin with."""
-
-
-class ExplicitTerm(Protocol):
-    """A term of the label logits computed from explicit features, fitted before the Transformer."""
-
-    def logits(self, batch: Batch, labels_at: NDArray[np.bool_], label_columns: NDArray[np.int64]) -> Tensor:
-        """One row for each position asked for, one column for each label asked for."""
-        ...
-
-    def to(self, device: torch.device | str) -> "ExplicitTerm":
-        """The same term on another device."""
-        ...
-
-    def to_tensors(self) -> dict[str, Tensor]:
-        """Everything needed to make it again."""
-        ...
-
-    @classmethod
-    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> "ExplicitTerm":
-        """The term made again from `to_tensors`."""
-        ...
+"""Prefixes of the parameters that only labels use."""
 
 
 class LabelHead(nn.Module):
-    """A linear map from states to the logits of chosen labels; it begins at zero."""
+    """A linear map from states to the logits of chosen labels, initially zero."""
 
     def __init__(self, width: int, n_labels: int) -> None:
         super().__init__()
@@ -75,7 +55,7 @@ class LabelHead(nn.Module):
         return F.linear(states, self.weight[chosen], self.bias[chosen])
 
 
-class Transformer(nn.Module):
+class Transformer(nn.Module, DensityModel):
     """A `DensityModel` of ids and times, with heads for the next event and for the labels.
 
     >>> from eventcargo.batches import Batches
@@ -94,6 +74,7 @@ class Transformer(nn.Module):
     prefix_slope: Tensor
     trusted: Tensor
     never_next: Tensor
+    value_names: tuple[str, ...]
 
     def __init__(
         self,
@@ -102,7 +83,7 @@ class Transformer(nn.Module):
         label_names: Sequence[str],
         *,
         value_names: Sequence[str] = (),
-        linear: ExplicitTerm | None = None,
+        linear: LinearTerm | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__()
@@ -140,15 +121,15 @@ class Transformer(nn.Module):
         for name, parameter in self.named_parameters():
             if parameter.ndim < 2 or name.startswith(
                 ("label_head", "end_head")
-            ):  # labels begin at their rates
+            ):  # labels start at their rates
                 continue
             spread = parameter.shape[1] ** -0.5
-            if "time" in name or name.startswith("value_input"):  # logs reach 10, must not drown events
+            if "time" in name or name.startswith("value_input"):  # log times reach 10 and would drown events
                 spread = 0.02
-            if name.endswith("out.weight"):  # the sum over all blocks keeps the size of one
+            if name.endswith("out.weight"):  # the sum over all blocks is as large as one
                 spread /= (2 * (self.config.layers + self.config.label_layers)) ** 0.5
             nn.init.normal_(parameter, std=spread)
-        if self.config.tied:  # at full size, a new model would expect each event to be repeated
+        if self.config.tied:  # at full size, a new model would predict repetition
             nn.init.constant_(self.event_norm.weight, 0.25)
 
     @property
@@ -156,14 +137,14 @@ class Transformer(nn.Module):
         return self.embedding.weight.device
 
     def placed(self, device: torch.device | str) -> "Transformer":
-        """This model with all its parts on a device; the explicit term is no module and moves by itself."""
+        """This model with all parts on a device; the linear term is not a module and is moved separately."""
         if self.linear is not None:
             self.linear = self.linear.to(device)
         return self.to(device)
 
     @property
     def event_weight(self) -> Tensor:
-        """The rows that states are compared with for the next event: (vocabulary, D)."""
+        """The weights of the next-event head: (vocabulary, D)."""
         return self.embedding.weight if self.event_head is None else self.event_head.weight
 
     @torch.no_grad()
@@ -174,7 +155,7 @@ class Transformer(nn.Module):
         time_scale: float,
         values: ValueScales | None = None,
     ) -> None:
-        """Let both heads begin at base rates, and times and values be measured by these scales."""
+        """Start both heads at base rates, and set the scales of times and values."""
         rates = torch.as_tensor(label_rates, dtype=torch.float32, device=self.device)
         self.event_bias.copy_(torch.as_tensor(event_rates, dtype=torch.float32).log())
         if self.linear is None:
@@ -186,29 +167,29 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def never_predict(self, labels: NDArray[np.int64], rate: float) -> None:
-        """Keep the posterior of these labels at or below a rate: they have no positive example."""
+        """Cap the probability of these labels at a rate, because they have no positives."""
         self.label_cap[torch.as_tensor(labels, device=self.device)] = float(np.log(rate / (1 - rate)))
 
     @torch.no_grad()
     def calibrate(self, calibration: Calibration) -> None:
-        """Correct the label logits from now on."""
+        """Apply these corrections to all further label logits."""
         for name, values in asdict(calibration).items():
             getattr(self, name).copy_(torch.as_tensor(values))
 
     @torch.no_grad()
     def distrust(self, labels: Sequence[int]) -> None:
-        """Mark these labels as not trustworthy, and no others; the mark is saved with the model."""
+        """Mark exactly these labels as untrusted; the mark is saved with the model."""
         self.trusted.fill_(True)
         self.trusted[torch.as_tensor(labels, dtype=torch.int64, device=self.device)] = False
 
     def freeze_events(self) -> None:
-        """Keep all weights but those that only labels use."""
+        """Freeze all weights except those that only labels use."""
         for name, parameter in self.named_parameters():
             parameter.requires_grad_(name.startswith(LABEL_PARTS))
 
     @property
     def untrusted(self) -> tuple[str, ...]:
-        """Names of the labels whose model was found no better than their base rate."""
+        """Names of the labels whose model is not clearly better than their base rate."""
         return tuple(
             name for name, good in zip(self.label_names, self.trusted.tolist(), strict=True) if not good
         )
@@ -230,16 +211,16 @@ class Transformer(nn.Module):
         return events, self.label_norm(y)
 
     def enter(self, batch: Batch) -> tuple[Tensor, Timing]:
-        """What enters the blocks (B, L, D), and when it happened."""
+        """The input of the blocks (B, L, D) and its timing."""
         if batch.ids.shape[1] > self.max_length:
             raise DataError(
-                f"a batch of {batch.ids.shape[1]:,} positions for a model of at most {self.max_length:,}; "
-                f"make batches with max_length={self.max_length}"
+                f"the batch has {counted(batch.ids.shape[1], 'position')}, the model reads at most "
+                f"{self.max_length:,}; make batches with max_length={self.max_length}"
             )
         if batch.values.shape[2] != len(self.value_names):
             raise DataError(
-                f"a batch of {batch.values.shape[2]} value columns for a model of {list(self.value_names)}; "
-                "give data with the columns the model was trained on"
+                f"the batch has {counted(batch.values.shape[2], 'value column')}, the model reads "
+                f"{list(self.value_names)}; give data with the columns the model was trained on"
             )
         ids = torch.as_tensor(batch.ids, device=self.device)
         times = torch.as_tensor(batch.times, device=self.device)
@@ -251,7 +232,7 @@ class Transformer(nn.Module):
         return entered, timing
 
     def event_rows(self, ids: Tensor) -> Tensor:
-        """Rows of `event_weight`: (ids, D); with gradients of the kind of the embedding's."""
+        """Rows of `event_weight`: (ids, D); their gradient is sparse if the embedding's is."""
         return F.embedding(ids, self.event_weight, sparse=self.embedding.sparse)
 
     def event_logits(self, states: Tensor) -> Tensor:
@@ -265,10 +246,10 @@ class Transformer(nn.Module):
         labels_at: NDArray[np.bool_],
         label_columns: NDArray[np.int64] | None = None,
     ) -> Tensor:
-        """Logits of the labels from the states (positions, D) of the positions asked for.
+        """Label logits from the states (positions, D) of the requested positions.
 
-        The end has a head of its own, and there the explicit term counts as it was fitted, on whole
-        sequences; before the end it is scaled, because what is still to come makes it less sure.
+        The end has a head of its own, and there the linear term counts as it was fitted, on whole sequences;
+        before the end it is scaled, because the events still to come make it less certain.
         """
         columns = np.arange(len(self.label_names)) if label_columns is None else label_columns
         chosen = torch.as_tensor(columns, device=states.device)
@@ -278,8 +259,8 @@ class Transformer(nn.Module):
         logits = self.label_head(states, chosen).index_copy(0, ends, at_ends)
         if self.linear is not None:
             with torch.no_grad():
-                explicit = self.linear.logits(batch, labels_at, columns).to(logits)
-            logits = logits + torch.where(is_end[:, None], explicit, explicit * self.term_scale[chosen])
+                term = self.linear.logits(batch, labels_at, columns).to(logits)
+            logits = logits + torch.where(is_end[:, None], term, term * self.term_scale[chosen])
         slopes = torch.where(is_end[:, None], self.end_slope[chosen], self.prefix_slope[chosen])
         return torch.minimum(logits * slopes, self.label_cap[chosen].to(logits.dtype))
 
@@ -301,6 +282,24 @@ class Transformer(nn.Module):
             labels = self.label_logits(chosen, batch, labels_at, label_columns)
         return Densities(events, labels)
 
+    @property
+    def linear_labels(self) -> NDArray[np.bool_]:
+        """Labels whose logit at the end is the linear term alone, because their gate is shut: (labels,)."""
+        if self.linear is None:
+            return np.zeros(len(self.label_names), bool)
+        return (self.gate == 0).cpu().numpy()
+
+    def hiding_changes(self, batch: Batch) -> HidingChanges | None:
+        """How hiding event types changes the linear term; see `DensityModel`."""
+        if self.linear is None:
+            return None
+        slope, cap = (values.double().cpu().numpy() for values in (self.end_slope, self.label_cap))
+        return replace(hiding(self.linear).changes(batch), slope=slope, cap=cap)
+
+    def next_event_logits(self, batch: Batch, where: NDArray[np.bool_]) -> Iterator[Tensor]:
+        """Next-event logits, in blocks that fit the cache."""
+        return blockwise_logits(self, batch, where)
+
     @torch.inference_mode()
     def particle_labels(
         self,
@@ -310,12 +309,27 @@ class Transformer(nn.Module):
         labels_at: NDArray[np.bool_],
         label_columns: Sequence[NDArray[np.int64]],
     ) -> list[Tensor]:
-        """Label logits as of `densities`, of each `n` rows, which differ in their `first` ids alone."""
+        """Label logits of particles; what all particles of a sequence share is computed once."""
+        if n == 1:
+            return super().particle_labels(batch, n, first, labels_at, label_columns)
         states = particle_states(self, batch, n, first, labels_at)
         return own_labels(self, states, batch, n, labels_at, label_columns)
 
+    @property
+    def n_bytes(self) -> int:
+        return sum(value.numel() * value.element_size() for value in self.state_dict().values())
+
+    @property
+    def fingerprint(self) -> str:
+        tensors = {**self.state_dict(), **({} if self.linear is None else self.linear.to_tensors())}
+        return f"{names_fingerprint(self)}, {tensors_fingerprint(tensors)}"
+
+    @property
+    def can_be_saved(self) -> bool:
+        return True
+
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write config.json, vocabulary.json and model.safetensors; what a model wrote before is replaced."""
+        """Write config.json, vocabulary.json and model.safetensors, replacing an earlier model."""
         header = {"kind": KIND, "label_names": list(self.label_names), **asdict(self.config)}
         if self.value_names:
             header["value_names"] = list(self.value_names)
@@ -326,7 +340,7 @@ class Transformer(nn.Module):
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, device: str | torch.device = "cpu") -> "Transformer":
-        """The model `save_pretrained` wrote, ready for use; a truncated or foreign folder is refused."""
+        """Load a model from `save_pretrained`; raises `DataError` for a truncated or foreign folder."""
         header, vocabulary, tensors = read_model(Path(folder), KIND)
         linear = _read_term(tensors)
         names, values = header.pop("label_names"), header.pop("value_names", [])
@@ -336,8 +350,8 @@ class Transformer(nn.Module):
         return model.placed(device).eval()
 
 
-def _read_term(tensors: dict[str, Tensor]) -> ExplicitTerm | None:
-    """The explicit term among a model's tensors, which are taken out; None where there is none."""
+def _read_term(tensors: dict[str, Tensor]) -> LinearTerm | None:
+    """Remove the linear term from a model's tensors and return it; None if there is none."""
     from eventcargo.models.linear.term import LinearTerm
 
     names = [name for name in tensors if name.startswith(TERM)]
@@ -350,4 +364,4 @@ def _fill(model: Transformer, tensors: dict[str, Tensor], folder: Path) -> None:
         model.load_state_dict(tensors)
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
-        raise DataError(f"{folder} holds other weights than its config.json says: {reason}") from None
+        raise DataError(f"{folder} holds weights that do not match its config.json: {reason}") from None

@@ -1,10 +1,10 @@
-"""Particles: states for labels of sequences that differ in their first events alone.
+"""Particles: label states of sequences that differ only in their first events.
 
-Axes: S sequences, N particles of each, C first positions in which particles differ, R positions after them in
-which they do not. What enters at the latter is the same for all particles of a sequence, so that the queries,
-keys and values of the first attention, and how these positions attend to one another, are computed once; each
-particle adds C keys of its own. From then on everything differs, but the angles of the positions. The result
-is that of `Transformer.states`, but for rounding.
+Axes: S sequences, N particles each, C first positions in which particles differ, R later positions that they
+share. The input at shared positions is the same for all particles of a sequence, so the queries, keys and
+values of the first attention, and how these positions attend to one another, are computed once; each particle
+adds C keys of its own. From then on, everything but the rotations differs. The result equals
+`Transformer.states` up to rounding.
 """
 
 from collections.abc import Sequence
@@ -30,11 +30,11 @@ def particle_states(
 ) -> Tensor:
     """Normed states of Tf_y where the mask (S * N, L) is true: (positions, D).
 
-    Each `n` successive rows of the batch have the same ids after their `first` positions, and the same times
-    and values.
+    Every `n` successive rows of the batch share the ids after their `first` positions, and all times and
+    values.
     """
-    own, own_timing = model.enter(_part(batch, slice(None), first))  # (S * N, C, D)
-    shared, timing = model.enter(_part(batch, slice(None, None, n), None))  # (S, L, D)
+    own, own_timing = model.enter(batch.rows(slice(None), first))  # (S * N, C, D)
+    shared, timing = model.enter(batch.rows(slice(None, None, n)))  # (S, L, D)
     entered = Entered(own, own_timing, shared[:, first:], timing.part(slice(first, None)), timing)
     kept = torch.as_tensor(labels_at, device=own.device)
     if model.memory_norm is None:
@@ -51,27 +51,21 @@ def own_labels(
     labels_at: NDArray[np.bool_],
     label_columns: Sequence[NDArray[np.int64]],
 ) -> list[Tensor]:
-    """Logits of each sequence's own labels from states as of `particle_states`: each (positions, labels).
+    """Logits of each sequence's own labels, from the states of `particle_states`: each (positions, labels).
 
-    Sequences of a pass have few labels in common; those of all for each would be many times as many.
+    Sequences of a pass share few labels; computing all labels for each would cost many times as much.
     """
-    found, stop = list[Tensor](), 0
+    logits, stop = list[Tensor](), 0
     for at, columns in enumerate(label_columns):
         rows = slice(at * n, (at + 1) * n)
         start, stop = stop, stop + int(labels_at[rows].sum())
-        own = _part(batch, rows, None)
-        found.append(model.label_logits(states[start:stop], own, labels_at[rows], columns))
-    return found
-
-
-def _part(batch: Batch, rows: slice, width: int | None) -> Batch:
-    """Some rows of a batch in their first `width` positions, or in all."""
-    ids, times, values = batch.ids[rows, :width], batch.times[rows, :width], batch.values[rows, :width]
-    return Batch(ids, times, np.minimum(batch.lengths[rows], ids.shape[1]), batch.labels[rows], values)
+        own = batch.rows(rows)
+        logits.append(model.label_logits(states[start:stop], own, labels_at[rows], columns))
+    return logits
 
 
 class Entered:
-    """What enters a stack of blocks: the particles' own positions, and those that they share."""
+    """The input of a stack of blocks: each particle's own positions, and the shared ones."""
 
     def __init__(
         self, own: Tensor, own_timing: Timing, shared: Tensor, shared_timing: Timing, timing: Timing
@@ -81,7 +75,7 @@ class Entered:
         self.timing = timing  # of all positions
 
     def through(self, blocks: nn.ModuleList, memory: Tensor | None, kept: Tensor | None) -> Tensor:
-        """States after the blocks: (S * N, L, D), or (positions, D) of those that are kept."""
+        """States after the blocks: (S * N, L, D), or only where `kept` is true: (positions, D)."""
         first = cast(Block, blocks[0])
         x = first.finish(self.begin(first), self.timing, memory, kept if len(blocks) == 1 else None)
         for at in range(1, len(blocks)):
@@ -89,7 +83,7 @@ class Entered:
         return x
 
     def begin(self, block: Block) -> Tensor:
-        """What entered plus what the self-attention of the first block says of it: (S * N, L, D)."""
+        """The input plus the self-attention of the first block: (S * N, L, D)."""
         attention, n = block.self_attention, len(self.own) // len(self.shared)
         own, shared = block.self_norm(self.own), block.self_norm(self.shared)
         mine = attention.parts(own, own, self.own_timing)  # each (S * N, H, C, d)
@@ -103,11 +97,14 @@ class Entered:
 
 
 def attend_shared(common: Parts, mine: Parts) -> Tensor:
-    """Causal attention of shared positions on one another and on what is each particle's own: (S * N, D, R).
+    """Causal attention of shared positions on one another and on each particle's own: (S * N, D, R).
 
-    Keys come before queries, so that the long axis is the last one; that is several times as fast as
-    attention over whole particles. Weights are relative to the largest one of each query.
+    Keys come before queries, so that the long axis is last; this is several times faster than attention over
+    whole particles.
     """
+    # Softmax over two sets of keys by online softmax (Milakov & Gimelshein 2018): the shared keys give sums
+    # (V, Z) relative to their largest logit t, once per sequence. With own logits l and m = max(t, l), the
+    # result is (e^(t - m) V + sum e^(l - m) v) / (e^(t - m) Z + sum e^(l - m)).
     S, H, R, d = common[0].shape
     query = (common[0] * d**-0.5).transpose(2, 3)  # (S, H, d, R)
     held, total, top = _among(query, common[1], common[2])
@@ -118,16 +115,16 @@ def attend_shared(common: Parts, mine: Parts) -> Tensor:
     highest = torch.maximum(weights.amax(dim=3), top)  # (S, H, N, R)
     weights.sub_(highest[:, :, :, None]).exp_()
     share = (top - highest).exp_()  # (S, H, N, R)
-    found = torch.bmm(value, weights.view(S * H * n, C, R)).view(S, H, n, d, R)
-    found.addcmul_(held, share[:, :, :, None])
+    sums = torch.bmm(value, weights.view(S * H * n, C, R)).view(S, H, n, d, R)
+    sums.addcmul_(held, share[:, :, :, None])
     total = (total * share).add_(weights.sum(dim=3))  # (S, H, N, R)
-    mixed = found.new_empty(S, n, H, d, R)
-    torch.div(found.transpose(1, 2), total.transpose(1, 2)[:, :, :, None], out=mixed)
+    mixed = sums.new_empty(S, n, H, d, R)
+    torch.div(sums.transpose(1, 2), total.transpose(1, 2)[:, :, :, None], out=mixed)
     return mixed.view(S * n, H * d, R)
 
 
 def _among(query: Tensor, key: Tensor, value: Tensor) -> Parts:
-    """Weighted sums of values (S, H, 1, d, R), sums of weights and largest logits (S, H, 1, R)."""
+    """Weighted sums of values (S, H, 1, d, R), sums of weights, and largest logits (S, H, 1, R)."""
     R = key.shape[2]
     scores = key @ query  # (S, H, R, R): keys, queries
     scores.add_(scores.new_full((R, R), -torch.inf).tril(-1))  # no key after the query

@@ -1,8 +1,8 @@
-"""ValueInput: how numbers beside time (mileage, temperature) enter the Transformer.
+"""ValueInput: how numbers other than time (mileage, temperature) enter the Transformer.
 
-A column gives three inputs a position: its level, its change since the event before, and whether it was not
-recorded. Level and change are measured by what is usual in the training data and squashed by asinh, which is
-linear near 0 and a logarithm far from it, so that neither the unit nor an outlier matters much.
+Each column gives three inputs per position: its level, its change since the previous event, and whether it is
+missing. Level and change are scaled by typical values of the training data and squashed by asinh, which is
+linear near 0 and logarithmic far from it, so that neither the unit nor an outlier matters much.
 """
 
 import torch
@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from eventcargo.models.base_rates import ValueScales
 
 FARTHEST = 1e30
-"""Scaled values are cut here, far out of sight, because one that overflows would spoil all others."""
+"""Bound of scaled values, far beyond real ones, because one that overflows would spoil all others."""
 
 
 class ValueInput(nn.Linear):
-    """A linear map from raw values (B, L, C), NaN if not recorded, to the width: (B, L, D).
+    """A linear map from raw values (B, L, C), NaN if missing, to the width of the model: (B, L, D).
 
     >>> values = torch.tensor([[[0.0], [torch.nan]]])
     >>> ValueInput(1, 8).inputs(values).tolist()
@@ -35,7 +35,7 @@ class ValueInput(nn.Linear):
 
     @torch.no_grad()
     def measure_by(self, scales: ValueScales) -> None:
-        """Take over what is usual in the training data."""
+        """Set the scales to those of the training data."""
         for name in ("middle", "spread", "change"):
             getattr(self, name).copy_(torch.as_tensor(getattr(scales, name)))
 
@@ -43,7 +43,7 @@ class ValueInput(nn.Linear):
         return super().forward(self.inputs(values))
 
     def inputs(self, values: Tensor) -> Tensor:
-        """Levels, changes and what is not recorded, side by side: (B, L, 3 C)."""
+        """Levels, changes and missing flags, concatenated: (B, L, 3 C)."""
         levels = (values - self.middle) / self.spread  # (B, L, C)
         changes = F.pad(values.diff(dim=1), (0, 0, 1, 0)) / self.change  # (B, L, C); 0 at BOS
         squashed = torch.cat([levels, changes], dim=-1).clamp(-FARTHEST, FARTHEST).asinh()  # (B, L, 2 C)

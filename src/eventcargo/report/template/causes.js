@@ -47,7 +47,7 @@ function box(x, y, width, name, kind, height = 28) {
     shape('text', {x: x + width / 2, y: y + 4.5}, shorten(name, Math.max(3, Math.floor((width - 16) / (kind.includes('target') ? LETTER * 1.1 : LETTER))))));
 }
 
-// Frequency with its interval and the threshold it had to pass, on a scale from 0 to 1.
+// Frequency with its interval and the threshold to pass, on a scale from 0 to 1.
 function intervalPlot(edge) {
   const width = 132, at = value => 4 + Math.max(0, Math.min(1, value)) * (width - 8);
   const plot = shape('svg', {class: 'interval', width, height: 22, viewBox: `0 0 ${width} 22`, 'aria-hidden': 'true'},
@@ -64,7 +64,7 @@ const bar = (value, most, kind) => {
   return element('span', {class: 'bar-room', 'aria-hidden': 'true'}, inner);
 };
 
-const found = edge => element('span', {class: 'stack'}, intervalPlot(edge), element('span', {}, percent(edge.frequency),
+const frequencyCell = edge => element('span', {class: 'stack'}, intervalPlot(edge), element('span', {}, percent(edge.frequency),
   isKnown(edge.ci_low) ? element('span', {class: 'faint'}, ` (${percent(edge.ci_low)} to ${percent(edge.ci_high)})`) : null));
 
 const DETAILS = [
@@ -72,7 +72,7 @@ const DETAILS = [
   ['Sign', edge => element('span', {class: `cause ${kindOf(signOf(edge))}`}, mark(signOf(edge)), kindOf(signOf(edge)))],
   ['Effect', edge => element('span', {class: 'stack'}, bar(edge.effect, 1, kindOf(edge.effect)), signed(edge.effect)), 'effect'],
   ['Strength, nats', (edge, most) => element('span', {class: 'stack'}, bar(edge.strength, most), decimal(edge.strength)), 'strength'],
-  ['Found in', found, 'frequency'],
+  ['Found in', frequencyCell, 'frequency'],
   ['Stability', edge => percent(edge.stability), 'stability'],
   ['p-value', edge => edge.p_value < 1e-4 ? '< 0.0001' : decimal(edge.p_value, 3), 'p_value'],
 ];
@@ -93,8 +93,8 @@ function compared(part) {
   const other = new Map(part.baseline.map(edge => [edge.event, signOf(edge)]));
   const columns = [
     ['both', 'Found by both', [...own].filter(([event]) => other.has(event))],
-    ['here', 'Only here', [...own].filter(([event]) => !other.has(event))],
-    ['there', 'Only by the baseline', [...other].filter(([event]) => !own.has(event))],
+    ['here', 'Only in this run', [...own].filter(([event]) => !other.has(event))],
+    ['there', 'Only in the baseline', [...other].filter(([event]) => !own.has(event))],
   ];
   return section('Compared with a classical baseline', {}, element('div', {class: 'columns'}, columns.map(([kind, title, events]) =>
     element('div', {class: 'column'},

@@ -1,4 +1,4 @@
-// Elements, numbers and names: what all views are made of. Text is only ever set as text.
+// Elements, numbers and names: the building blocks of all views. Text is only ever set as text.
 
 const overview = JSON.parse(document.getElementById('overview').textContent);
 const names = overview.names;
@@ -58,9 +58,9 @@ const cause = (event, sign) => element('span', {class: `cause ${kindOf(sign)}`},
   mark(sign), hidden(`${kindOf(sign)}: `), named(names[event], 32));
 
 const LEVELS = {
-  trust: ['Trust', '●', 'Nothing speaks against these causes.'],
+  trust: ['Trust', '●', 'No problems found.'],
   caution: ['Caution', '◐', 'Read the reasons before you use these causes.'],
-  doubt: ['Doubt', '○', 'Do not read causes from these labels.'],
+  doubt: ['Doubt', '○', 'Do not use these causes.'],
 };
 const RANKS = {trust: 0, caution: 1, doubt: 2};
 
@@ -74,15 +74,15 @@ const section = (title, attributes, ...children) =>
 const figure = (value, what, note) => element('div', {class: 'figure'},
   element('dt', {}, what), element('dd', {}, value), note ? element('dd', {class: 'aside'}, note) : null);
 
-// A strip of shares, each with its own pattern, so that it reads without colour.
+// A strip of shares, each with its own pattern, so that it is readable without colour.
 function strip(shares, label) {
   const whole = shares.reduce((sum, [, n]) => sum + n, 0) || 1;
   const bar = element('div', {class: 'strip', role: 'img', 'aria-label': label});
   for (const [kind, n] of shares) {
     if (!n) continue;
-    const part = element('span', {class: kind});
-    part.style.flexGrow = n / whole;
-    bar.append(part);
+    const share = element('span', {class: kind});
+    share.style.flexGrow = n / whole;
+    bar.append(share);
   }
   return bar;
 }

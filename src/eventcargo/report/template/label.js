@@ -10,7 +10,7 @@ function labelPage(name, opened) {
   const page = [
     element('div', {class: 'hero'}, element('h1', {tabindex: '-1'}, named(name, 120)),
       element('p', {class: 'lead'}, `${count(label.causes.length, 'cause')}, `,
-        isKnown(label.support) ? `carried by ${count(label.support, 'sequence')}` : 'support not known')),
+        isKnown(label.support) ? `carried by ${count(label.support, 'sequence')}` : 'support unknown')),
     verdictSection(label),
     causesSection(label, own, drawings),
     ruleSection(label),
@@ -40,46 +40,46 @@ function causesSection(label, own, drawings) {
   drawings.push(() => room.replaceChildren(causeGraph(label, own.edges, room.clientWidth)));
   const more = own.edges.length - DRAWN;
   return section('Causes', {}, element('figure', {}, room, element('figcaption', {class: 'aside'},
-    'Thicker is stronger. Beside each line: the mean change of the label\u2019s probability, and in how many of the tested sequences it was found (95 % interval).',
-    more > 0 ? ` The ${DRAWN} strongest are drawn, ${count(more)} more are in the table.` : '')), causeTable(own.edges));
+    'Thicker lines are stronger. Beside each line: the mean change in the label\u2019s probability, and the share of tested sequences in which the cause was found (95 % interval).',
+    more > 0 ? ` The drawing shows the ${DRAWN} strongest; the table has ${count(more)} more.` : '')), causeTable(own.edges));
 }
 
 function ruleSection(label) {
   if (!('rule' in label)) return null;
-  if (!label.rule) return section('Rule', {}, element('p', {class: 'note'}, 'No short rule holds well enough.'));
+  if (!label.rule) return section('Rule', {}, element('p', {class: 'note'}, 'No short rule is accurate enough.'));
   const {text, support, precision, recall} = label.rule;
   return section('Rule', {}, element('p', {class: 'big-rule'}, element('code', {}, text)), element('dl', {class: 'figures'},
-    figure(percent(precision), 'Precision', 'of those it holds in carry the label'), figure(percent(recall), 'Recall', 'of those that carry the label'),
-    figure(count(support), 'Held-out sequences', 'in which it holds')));
+    figure(percent(precision), 'Precision', 'of the sequences where it holds carry the label'), figure(percent(recall), 'Recall', 'of the sequences with the label'),
+    figure(count(support), 'Held-out sequences', 'where it holds')));
 }
 
 function sequencesSection(label, own, drawings, opened) {
   if (!own.sequences.length) {
-    return section('Sequences that show it', {}, element('p', {class: 'note'}, whyNoSequences()));
+    return section('Example sequences', {}, element('p', {class: 'note'}, whyNoSequences()));
   }
   const views = own.sequences.map(sequence => sequenceView(label, sequence, sequence.id === opened));
   drawings.push(() => views.forEach(({room, draw}) => draw(room.clientWidth)));
-  return section('Sequences that show it', {},
-    element('p', {class: 'aside'}, 'Each mark is an event, in time. Those standing up raised the chance of the label, ',
-      'those hanging down lowered it. Open one to read all its events.'),
+  return section('Example sequences', {},
+    element('p', {class: 'aside'}, 'Each mark is an event, placed in time. Marks above the line raised the label\u2019s probability, ',
+      'marks below lowered it. Open a sequence to see all its events.'),
     views.map(({view}) => view));
 }
 
 function whyNoSequences() {
-  if (!overview.parts.edges) return 'Not shown: this run has no edges of single sequences.';
-  return overview.most ? 'No single sequence shows a cause of this label.' : 'Left out, to keep the page small.';
+  if (!overview.parts.edges) return 'Not shown: this run has no edges of individual sequences.';
+  return overview.most ? 'No single sequence shows a cause of this label.' : 'Left out to keep the page small.';
 }
 
 function modelSection(own) {
-  const found = own.quality;
-  if (!isKnown(found.log_loss)) return null;
-  return section('Model of this label', {}, element('dl', {class: 'figures'}, figure(decimal(found.f1, 3), 'F1', `${count(found.held_out)} held out`),
-    figure(decimal(found.auroc, 3), 'AUROC'), figure(decimal(found.average_precision, 3), 'Average precision'),
-    figure(decimal(found.log_loss, 3), 'Log-loss', `${decimal(found.base_log_loss, 3)} for the base rate`),
-    figure(decimal(found.calibration_error, 3), 'Calibration error')));
+  const {quality} = own;
+  if (!isKnown(quality.log_loss)) return null;
+  return section('Model of this label', {}, element('dl', {class: 'figures'}, figure(decimal(quality.f1, 3), 'F1', `${count(quality.held_out)} held out`),
+    figure(decimal(quality.auroc, 3), 'AUROC'), figure(decimal(quality.average_precision, 3), 'Average precision'),
+    figure(decimal(quality.log_loss, 3), 'Log-loss', `${decimal(quality.base_log_loss, 3)} for the base rate`),
+    figure(decimal(quality.calibration_error, 3), 'Calibration error')));
 }
 
-// Labels that share a cause, and the ways to the labels before and after in the table.
+// Labels that share a cause, and links to the previous and the next label of the table.
 function neighbours(label) {
   const own = new Set(label.causes.map(([event]) => event));
   const kin = labels.filter(each => each !== label && each.causes.some(([event]) => own.has(event))).slice(0, 12);

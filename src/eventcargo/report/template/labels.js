@@ -1,4 +1,4 @@
-// The table of labels: search, filter by verdict, sort. Its state stays while labels are opened and closed.
+// The table of labels: search, filter by verdict, sort. Its state is kept while labels are opened and closed.
 
 const agreement = label => {
   const own = new Set(label.causes.map(([event]) => event));
@@ -22,7 +22,7 @@ const COLUMNS = [
   {key: 'rule', title: 'Rule', value: label => label.rule ? Math.min(label.rule.precision, label.rule.recall) : null,
     cell: label => label.rule ? element('code', {class: 'rule'}, shorten(label.rule.text, 60)) : element('span', {class: 'faint'}, 'none'),
     shown: () => labels.some(label => label.rule)},
-  {key: 'baseline', title: 'Like baseline', value: similarity, numeric: true,
+  {key: 'baseline', title: 'Baseline overlap', value: similarity, numeric: true,
     cell: label => percent(similarity(label)), shown: () => overview.parts.baseline},
 ].filter(column => !column.shown || column.shown());
 
@@ -43,10 +43,10 @@ const haystacks = labels.map(label =>
 function matching() {
   const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
   const column = COLUMNS.find(each => each.key === state.sort) || COLUMNS[0];
-  const found = labels.map((label, at) => at).filter(at =>
+  const rows = labels.map((label, at) => at).filter(at =>
     (!state.level || labels[at].level === state.level) && words.every(word => haystacks[at].includes(word)));
   const direction = state.rising ? 1 : -1;
-  return found.map(at => [labels[at], column.value(labels[at])]).sort(([a, x], [b, y]) => {
+  return rows.map(at => [labels[at], column.value(labels[at])]).sort(([a, x], [b, y]) => {
     if (!isKnown(x) || !isKnown(y)) return isKnown(y) - isKnown(x);
     const order = typeof x === 'string' ? x.localeCompare(y, 'en', {numeric: true}) : x - y;
     return direction * order || a.name.localeCompare(b.name, 'en', {numeric: true});
@@ -77,7 +77,7 @@ function sortField(choose) {
       COLUMNS.map(column => element('option', {value: column.key, selected: column.key === state.sort}, column.title.split(',')[0]))));
 }
 
-// Arrow keys walk along the labels' links, from the search field and back to it.
+// Arrow keys move between the search field and the links of the labels.
 function step(from, by) {
   const links = [...document.querySelectorAll('#labels tbody a')];
   const next = from ? links.indexOf(from) + by : 0;
@@ -86,7 +86,7 @@ function step(from, by) {
 
 function labelTable() {
   const body = element('tbody', {role: 'rowgroup'});
-  const told = element('p', {class: 'told', role: 'status'});
+  const status = element('p', {class: 'status', role: 'status'});
   const more = element('button', {type: 'button', class: 'more', onclick: () => { state.all = true; update(); }});
   const choose = key => {
     const column = COLUMNS.find(each => each.key === key);
@@ -96,13 +96,13 @@ function labelTable() {
   };
   const head = element('tr', {role: 'row'}, COLUMNS.map(column => header(column, choose)));
   const update = () => {
-    const found = matching();
-    const shown = state.all ? found : found.slice(0, ROWS);
+    const matches = matching();
+    const shown = state.all ? matches : matches.slice(0, ROWS);
     body.replaceChildren(...shown.map(row));
-    told.textContent = found.length ? `${count(found.length)} of ${count(labels.length, 'label')}`
-      + (state.level ? `, verdict ${LEVELS[state.level][0].toLowerCase()}` : '') : 'No label or event type has this name.';
-    more.hidden = shown.length === found.length;
-    more.textContent = `Show all ${count(found.length)}`;
+    status.textContent = matches.length ? `${count(matches.length)} of ${count(labels.length, 'label')}`
+      + (state.level ? `, verdict ${LEVELS[state.level][0].toLowerCase()}` : '') : 'No label or event type matches.';
+    more.hidden = shown.length === matches.length;
+    more.textContent = `Show all ${count(matches.length)}`;
     for (const cell of head.children) {
       const sorted = cell.dataset.key === state.sort;
       cell.setAttribute('aria-sort', sorted ? (state.rising ? 'ascending' : 'descending') : 'none');
@@ -113,7 +113,7 @@ function labelTable() {
     const by = {ArrowDown: 1, ArrowUp: -1}[event.key];
     if (by && event.target.matches('a')) { event.preventDefault(); step(event.target, by); }
   });
-  const tools = element('div', {class: 'tools'}, searchField(update), sortField(choose), told);
+  const tools = element('div', {class: 'tools'}, searchField(update), sortField(choose), status);
   const table = element('table', {id: 'labels', role: 'table', 'aria-label': 'Labels'},
     element('thead', {role: 'rowgroup'}, head), body);
   update();

@@ -1,4 +1,4 @@
-// Routes: the part of the address after # says what is shown, so that every view can be linked and gone back to.
+// Routes: the part of the address after # selects the view, so that every view can be linked and the back button works.
 
 const main = document.getElementById('main');
 let current = null;
@@ -30,7 +30,7 @@ new ResizeObserver(() => {
 addEventListener('hashchange', () => show(false));
 addEventListener('beforeprint', () => main.querySelectorAll('details').forEach(each => {
   each.open = true;
-  each.dispatchEvent(new Event('toggle'));  // the browser's own comes too late for the print
+  each.dispatchEvent(new Event('toggle'));  // the browser's own event comes too late for printing
 }));
 addEventListener('keydown', event => {
   const field = document.getElementById('search');
@@ -39,5 +39,5 @@ addEventListener('keydown', event => {
   field.focus();
 });
 document.getElementById('skip').addEventListener('click', event => { event.preventDefault(); main.focus(); });
-document.getElementById('foot').textContent = `Written by eventcargo ${overview.version}. This page fetches nothing.`;
+document.getElementById('foot').textContent = `Written by eventcargo ${overview.version}. This page loads nothing from the network.`;
 show(true);

@@ -1,4 +1,4 @@
-// A sequence as a timeline: every event is a mark; one that moved the label stands up (raised it) or hangs down (lowered it).
+// A sequence as a timeline: every event is a mark; marks above the axis raised the label's probability, marks below lowered it.
 
 const STEM = 46, LANE = 15, LANES = 3, SMALL = 6.7, SIDE = 10;
 
@@ -15,7 +15,7 @@ function clock(time) {
 
 const effectsOf = sequence => new Map(sequence.at.map((at, i) => [at, sequence.effects[i]]));
 
-// Names of the strongest first occurrences, each in the first lane in which it overlaps no other.
+// Names of the strongest first occurrences, each in the first lane where it overlaps no other.
 function captions(sequence, effects, x, width) {
   const lanes = {up: [], down: []}, named = new Set(), placed = [];
   for (const [at, effect] of [...effects].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]) || a[0] - b[0])) {
@@ -41,7 +41,7 @@ function timeline(sequence, width) {
   const hasUp = [...effects.values()].some(effect => effect > 0), hasDown = [...effects.values()].some(effect => effect < 0);
   const axis = 10 + up * LANE + (hasUp ? STEM : 8), below = hasDown ? STEM + down * LANE + 6 : 10;
   const height = axis + below + 16;
-  const drawing = shape('svg', {class: 'timeline', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': told(sequence, effects)});
+  const drawing = shape('svg', {class: 'timeline', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': description(sequence, effects)});
   drawing.append(shape('path', {class: 'axis', d: `M${SIDE},${axis} H${width - SIDE}`}));
   for (let at = 0; at < n; at++) if (!effects.has(at)) drawing.append(shape('path', {class: 'tick', d: `M${x(at).toFixed(1)},${axis - 4} v8`}));
   const tip = at => axis - Math.sign(effects.get(at)) * (14 + (STEM - 22) * Math.min(1, Math.abs(effects.get(at))));
@@ -65,9 +65,9 @@ function lollipop(sequence, at, effect, x, axis, tip) {
     shape('text', {x, y: tip + 4}, markOf(effect)));
 }
 
-function told(sequence, effects) {
-  const moved = [...effects].map(([at, effect]) => `${names[sequence.events[at]]} ${signed(effect)}`);
-  return `${count(sequence.n, 'event')}; ` + (moved.length ? `moved by ${moved.join(', ')}` : 'none moved the label');
+function description(sequence, effects) {
+  const changes = [...effects].map(([at, effect]) => `${names[sequence.events[at]]} ${signed(effect)}`);
+  return `${count(sequence.n, 'event')}; ` + (changes.length ? `label changed by ${changes.join(', ')}` : 'none changed the label');
 }
 
 // All events in order, each coloured by its effect.
@@ -98,7 +98,7 @@ function sequenceView(label, sequence, opened) {
 function insideOf(sequence, shown) {
   return [
     element('p', {class: 'aside'}, sequence.times && shown ? `From ${when(sequence, 0)} to ${when(sequence, shown - 1)}. ` : '',
-      shown < sequence.n ? `${count(shown)} of ${count(sequence.n, 'event')} are shown, those nearest to a cause. ` : '',
-      'The number is the change of the label\u2019s probability that the event makes, given all others.'),
+      shown < sequence.n ? `Showing the ${count(shown)} of ${count(sequence.n, 'event')} nearest to a cause. ` : '',
+      'Each number is the change in the label\u2019s probability due to the event, given all others.'),
     eventList(sequence)];
 }

@@ -1,0 +1,1 @@
+"""Scripts that measure the program: how right, how fast and how large. README.md lists them."""

@@ -1,0 +1,108 @@
+"""How often verdicts are right: hidden common causes must not be trusted, true boundaries must.
+
+In `confounded` the decoy, which every method finds, is added to the true boundaries. Validation seeds.
+Run: `.venv/bin/python -m benchmarks.accuracy.verdicts`
+"""
+
+import argparse
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eventcargo import LabelGraph
+from eventcargo.simulate import Simulated, simulate
+from eventcargo.verdicts import judge
+
+from benchmarks.record import provenance, save
+
+SEEDS = [100, 101, 102, 103]
+
+CASES: list[tuple[str, str, dict[str, Any]]] = [
+    ("confounded", "with decoy", {}),
+    ("confounded", "true", {}),
+    *((name, "true", {}) for name in ("fleet", "chain", "ordered", "timing", "follows", "repeat")),
+    *((name, "true", {}) for name in ("recency", "short")),
+    ("fleet", "less one member", {}),
+    ("confounded", "with decoy", {"hidden_share": 0.1}),
+    ("confounded", "with decoy", {"decoy": 0.9, "decoy_alone": 0.02}),
+    (
+        "confounded",
+        "with decoy",
+        {"decoy": 0.9, "decoy_alone": 0.02, "hidden_strength": 0.9, "strength": 0.9},
+    ),
+    ("chain", "true", {"causes": 0.8}),
+    ("chain", "true", {"causes": 0.7}),
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    rows = [summary(*case) for case in CASES]
+    print(f"written to {save('verdicts', {**provenance(SEEDS), 'rows': rows}, options.out)}")
+
+
+def summary(regime: str, kind: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Verdicts of all seeds of one case."""
+    runs = [run(regime, kind, settings, seed) for seed in SEEDS]
+    explained = [share for found in runs for share in found["explained"]]
+    row = {
+        "regime": regime,
+        "boundaries": kind,
+        "settings": settings,
+        **{key: sum(found[key] for found in runs) for key in ("labels", "not_trusted", "decoy_named")},
+        "min_explained": min(explained),
+        "max_explained": max(explained),
+        "seconds": sum(found["seconds"] for found in runs) / len(runs),
+    }
+    print(row, flush=True)
+    return row
+
+
+def run(regime: str, kind: str, settings: dict[str, Any], seed: int) -> dict[str, Any]:
+    simulated = simulate(regime, seed=seed, **settings)
+    graph, began = boundaries(simulated, kind, seed), time.perf_counter()
+    found = judge(simulated.data, graph)
+    reasons = {label: " ".join(verdict.reasons) for label, verdict in found.items()}
+    told = [re.search(r"explains (\d+)%", text) for text in reasons.values()]
+    return {
+        "seconds": time.perf_counter() - began,
+        "labels": len(found),
+        "not_trusted": sum(verdict.level != "trust" for verdict in found.values()),
+        "decoy_named": sum(names(reasons[label], decoy(simulated, label)) for label in reasons),
+        "explained": [int(share[1]) / 100 for share in told if share],
+    }
+
+
+def names(reason: str, event: str | None) -> bool:
+    """Whether a reason names an event type as one to be careful of."""
+    return event is not None and (f"decided: {event};" in reason or f"{event} is not in" in reason)
+
+
+def decoy(simulated: Simulated, label: str) -> str | None:
+    found = re.search(r"also raises (\S+)", simulated.rules[label])
+    return found[1] if found else None
+
+
+def boundaries(simulated: Simulated, kind: str, seed: int) -> LabelGraph:
+    """The true boundaries, with the decoy of the hidden cause, or less a random member of two or more."""
+    true = simulated.truth.boundaries
+    if kind == "with decoy":
+        return LabelGraph.from_boundaries(
+            {label: [*events, str(decoy(simulated, label))] for label, events in true.items()}
+        )
+    if kind == "true":
+        return simulated.truth
+    rng = np.random.default_rng(seed)
+    lost = {label: rng.choice(events) for label, events in true.items() if len(events) > 1}
+    return LabelGraph.from_boundaries(
+        {label: [event for event in true[label] if event != lost[label]] for label in lost}
+    )
+
+
+if __name__ == "__main__":
+    main()

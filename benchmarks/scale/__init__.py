@@ -1,0 +1,1 @@
+"""Time and memory at the paper's size."""

@@ -1,0 +1,1 @@
+"""Plain transcriptions that the program is compared with."""
