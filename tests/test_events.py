@@ -194,11 +194,6 @@ def test_impossible_fractions_are_refused(hundred: EventDataset, fractions: tupl
         hundred.split(*fractions)
 
 
-def test_split_by_id_gives_the_named_and_the_rest(tiny: EventDataset) -> None:
-    inside, outside = tiny.split_by_id(["car3", "car1"])
-    assert (_ids(inside), _ids(outside)) == (["car1", "car3"], ["car2", "car4"])
-
-
 def test_folds_are_disjoint_and_cover_all(hundred: EventDataset) -> None:
     assert sorted(name for _, fold in hundred.folds(6) for name in _ids(fold)) == _ids(hundred)
 

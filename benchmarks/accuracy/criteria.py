@@ -28,7 +28,7 @@ from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import train
-from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.config import transformer_size
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
 from eventcargo.simulate import simulate
@@ -99,7 +99,7 @@ def run(home: Path, seed: int, options: argparse.Namespace) -> dict[str, Any]:
 def trained(home: Path, data: EventDataset, seed: int, minutes: float) -> DensityModel:
     """The model of a folder, trained first where it is not there yet."""
     if not home.exists():
-        model = train(data, TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed), preset("small"))
+        model = train(data, TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed), transformer_size("small"))
         model.save_pretrained(home)
     return load_model(home)
 

@@ -30,7 +30,7 @@ from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import train
-from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.config import transformer_size
 from eventcargo.oneshot.cases import CasesConfig, select_cases
 from eventcargo.oneshot.score_shard import sequence_seeds
 from eventcargo.oneshot.scores import bernoulli_kl
@@ -75,7 +75,7 @@ def trained(data: EventDataset, max_time: str, path: Path | None) -> DensityMode
     """A model of the data, from a folder if it is there."""
     if path is not None and path.exists():
         return load_model(path)
-    return train(data, TrainConfig(max_time=max_time, seed=SEED), preset("small"))
+    return train(data, TrainConfig(max_time=max_time, seed=SEED), transformer_size("small"))
 
 
 def run(

@@ -18,7 +18,7 @@ from eventcargo import EventDataset
 from eventcargo.models.density import label_probabilities
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import Training
-from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.config import transformer_size
 from eventcargo.simulate import simulate
 
 from benchmarks.accuracy.linear_term import (
@@ -81,7 +81,7 @@ def trained(
     """Scores of a trained model on the test sequences, and what training says of itself."""
     began = time.perf_counter()
     training = Training(
-        train, TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed), preset("small", linear=linear)
+        train, TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed), transformer_size("small", linear=linear)
     )
     model = training.run()
     seconds = time.perf_counter() - began

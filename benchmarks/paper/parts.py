@@ -21,7 +21,7 @@ from eventcargo.models.density import DensityModel, label_probabilities, walk
 from eventcargo.models.loading import load_model
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import train
-from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.config import transformer_size
 from eventcargo.oneshot.cases import CasesConfig, select_cases
 from eventcargo.oneshot.prefix import PAPER, PrefixTest
 from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
@@ -93,7 +93,7 @@ class Setup:
             (size, linear), n = MODELS[kind], int(self.sequences * SHARES[amount])
             time = "" if self.steps else f"{60 * self.minutes:.0f}s"
             settings = TrainConfig(max_time=time, steps=self.steps, seed=self.seed)
-            train(self.split[0][:n], settings, preset(size, linear=linear)).save_pretrained(path)
+            train(self.split[0][:n], settings, transformer_size(size, linear=linear)).save_pretrained(path)
         return load_model(path)
 
 

@@ -18,7 +18,7 @@ from eventcargo.models.density import label_probabilities
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.progress import Progress
 from eventcargo.models.training.trainer import Training
-from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.config import transformer_size
 from eventcargo.simulate import simulate
 
 from benchmarks.accuracy.label_model import logits_of
@@ -50,7 +50,7 @@ def run(seed: int, sequences: int, max_time: str, folder: Path) -> dict[str, Any
     train, test, rules = data_of(seed, sequences)
     config = TrainConfig(max_time=max_time, seed=seed)
     began = time.perf_counter()
-    training = Training(train, config, preset("small"), run=folder, resume=True, progress=Teller())
+    training = Training(train, config, transformer_size("small"), run=folder, resume=True, progress=Teller())
     model = training.run()
     seconds = time.perf_counter() - began
     quality = training.quality

@@ -35,7 +35,7 @@ from eventcargo import EventDataset
 from eventcargo.batches import Batch, Batches
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import Training
-from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
 from eventcargo.oneshot.scores import EventScores
@@ -94,7 +94,7 @@ def trained(data: EventDataset, path: Path, minutes: float, seed: int) -> Transf
     """The model in a folder, trained first if there is none."""
     if not path.exists():
         config = TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed)
-        Training(data, config, preset("small")).run().save_pretrained(path)
+        Training(data, config, transformer_size("small")).run().save_pretrained(path)
     return Transformer.from_pretrained(path)
 
 
@@ -220,7 +220,7 @@ def untrained(
     """A model of random weights, its label head too, and sequences for it; one label is wanted of each."""
     names = tuple(f"E{number:05}" for number in range(EVENT_TYPES))
     label_names = data.label_names[:labels]
-    model = Transformer(preset(shape), Vocabulary(names[:event_types]), label_names, seed=seed).eval()
+    model = Transformer(transformer_size(shape), Vocabulary(names[:event_types]), label_names, seed=seed).eval()
     torch.nn.init.normal_(model.label_head.weight, std=0.3)
     model.time_scale.fill_(float(np.diff(data.times).clip(0).mean()))
     batch = Batches(data, Vocabulary(names), WIDTH).take(np.arange(len(data)))

@@ -30,7 +30,7 @@ from eventcargo.batches import Batch, Batches
 from eventcargo.events import EventDataset
 from eventcargo.models.linear.fit import fit_linear
 from eventcargo.models.training.trainer import TrainConfig, Training
-from eventcargo.models.transformer.model import TransformerConfig, preset
+from eventcargo.models.transformer.model import TransformerConfig, transformer_size
 from eventcargo.simulate import simulate
 
 from benchmarks.record import provenance, save
@@ -150,7 +150,7 @@ def sizes_setting(n_types: int, steps: int) -> Setting:
 def models_setting(size: str, n_types: int, steps: int) -> Setting:
     """Ours with two losses, and Llama."""
     data, vocabulary = data_of(n_types)
-    shape = preset(size, dropout=0.0, linear=False)
+    shape = transformer_size(size, dropout=0.0, linear=False)
     whole = replace(ENDLESS, event_share=1.0, sampled=0)
     batches = Batches(data, vocabulary, shape.max_length)
     title = f"{size}, {n_types:,} types, "

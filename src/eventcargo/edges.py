@@ -16,6 +16,9 @@ import polars as pl
 from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.files import atomic_folder, check_same_settings, read_document, write_document
 
+POLARITIES = ("present", "absent")
+"""Whether a sequence carries the label it is tested for."""
+
 FORMAT, FORMAT_VERSION = "eventcargo-edges", 3
 
 EDGES: dict[str, pl.DataType] = {

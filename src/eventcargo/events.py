@@ -162,6 +162,11 @@ class EventDataset:
         return _frozen(np.bincount(self.label_rows.gather(self.labels), minlength=len(self.label_names)))
 
     @property
+    def label_support(self) -> dict[str, int]:
+        """Number of sequences that carry each label, by name."""
+        return dict(zip(self.label_names, self.support.tolist(), strict=True))
+
+    @property
     def time_range(self) -> tuple[float, float] | None:
         """The first and the last time of all events; None if there is only an order."""
         used = self.lengths > 0
@@ -262,12 +267,6 @@ class EventDataset:
         parts = np.split(np.random.default_rng(seed).permutation(len(self)), ends)
         return tuple(self.select(np.sort(rows)) for rows in parts)
 
-    def split_by_id(self, ids: Sequence[str]) -> "tuple[EventDataset, EventDataset]":
-        """The sequences with these ids, and all others."""
-        inside = np.zeros(len(self), bool)
-        inside[self._positions(list(ids))] = True
-        return self.select(inside), self.select(~inside)
-
     def folds(self, k: int, seed: int = 0) -> "Iterator[tuple[EventDataset, EventDataset]]":
         """`k` pairs (rest, fold); the folds are disjoint and cover all sequences."""
         if not 2 <= k <= len(self):
@@ -296,9 +295,22 @@ class EventDataset:
             self.label_rows.offsets, self.label_rows.gather(self.labels), len(self.label_names)
         )
 
+    def positives(self) -> list[NDArray[np.int32]]:
+        """For each label the sequences that carry it, in order.
+
+        >>> data = EventDataset.from_sequences(
+        ...     [EventSequence("a", (), (), ("x",)), EventSequence("b", (), (), ("x", "y"))])
+        >>> [rows.tolist() for rows in data.positives()]
+        [[0, 1], [1]]
+        """
+        by_label = self.label_matrix().tocsc()
+        by_label.sort_indices()
+        rows = np.split(by_label.indices.astype(np.int32), by_label.indptr[1:-1])
+        return rows[: len(self.label_names)]
+
     @cached_property
     def fingerprint(self) -> str:
-        """A short text that differs where sequences, events, times, labels, values or names differ."""
+        """A short text that changes with the sequences, events, times, labels, values or names."""
         code = 0
         for part in self.chunks(100_000):
             columns = (*part.flat(), part.label_rows.offsets, part.label_rows.gather(part.labels))
@@ -306,8 +318,10 @@ class EventDataset:
                 code = zlib.crc32(np.ascontiguousarray(column).tobytes(), code)
             code = zlib.crc32(np.ascontiguousarray(part.rows.gather(part.values)).tobytes(), code)
         values = ("", *self.value_names) if self.value_names else ()
+        ids = "\n".join(self.sequence_ids.to_pylist()).encode()
         names = "\n".join((*self.event_names, "", *self.label_names, *values)).encode()
-        return f"{len(self)} sequences, {self.n_events} events, {zlib.crc32(names, code):08x}"
+        code = zlib.crc32(ids, zlib.crc32(names, code))
+        return f"{len(self)} sequences, {self.n_events} events, {code:08x}"
 
     def save(self, folder: str | Path) -> None:
         """Write the columns to a new folder that `load` maps into memory."""
@@ -349,8 +363,8 @@ class EventDataset:
 
     def __repr__(self) -> str:
         head = (
-            f"EventDataset: {len(self):,} sequences, {self.n_events:,} events of {len(self.event_names):,} "
-            f"types, {len(self.label_names):,} labels"
+            f"EventDataset: {counted(len(self), 'sequence')}, {counted(self.n_events, 'event')} of "
+            f"{counted(len(self.event_names), 'type')}, {counted(len(self.label_names), 'label')}"
         )
         if len(self) == 0:
             return head

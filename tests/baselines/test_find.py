@@ -53,7 +53,7 @@ def test_the_number_of_workers_changes_nothing(method: str, data: EventDataset) 
 
 def test_progress_counts_the_labels_done(data: EventDataset) -> None:
     seen: list[tuple[int, int]] = []
-    find_boundaries(data, progress=lambda stage, done, total, message: seen.append((done, total)))
+    find_boundaries(data, progress=lambda *report: seen.append(report[1:3]))
     assert seen == [(2, 2)]
 
 
@@ -150,7 +150,7 @@ def test_more_labels_than_a_block_holds_get_their_own_answers() -> None:
         made.append(EventSequence(f"s{i:04}", tuple(events), times, tuple(f"by {event}" for event in events)))
     seen: list[tuple[int, int]] = []
     graph = find_boundaries(
-        EventDataset.from_sequences(made), progress=lambda stage, done, total, message: seen.append((done, total))
+        EventDataset.from_sequences(made), progress=lambda *report: seen.append(report[1:3])
     )
     assert graph.boundaries == {f"by {event}": [event] for event in names}
     assert seen == [(8, 17), (16, 17), (17, 17)]
@@ -159,7 +159,7 @@ def test_more_labels_than_a_block_holds_get_their_own_answers() -> None:
 def test_data_without_labels_give_an_empty_graph(data: EventDataset) -> None:
     bare = EventDataset.from_sequences([EventSequence(s.id, s.events, s.times, ()) for s in data[:20]])
     seen: list[tuple[int, int]] = []
-    graph = find_boundaries(bare, progress=lambda stage, done, total, message: seen.append((done, total)))
+    graph = find_boundaries(bare, progress=lambda *report: seen.append(report[1:3]))
     assert (graph.labels, seen) == ([], [])
 
 

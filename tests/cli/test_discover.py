@@ -8,7 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from eventcargo import read_graph
+from eventcargo import LabelGraph, read_graph
+from eventcargo.cli.boundaries import print_boundaries
+from eventcargo.simulate import simulate
 
 from .program import run, run_json
 
@@ -124,3 +126,16 @@ def test_a_run_that_is_interrupted_says_how_to_go_on(tables: tuple[str, ...], tm
     said = process.communicate(timeout=300)[1]
     assert process.returncode == 130, said
     assert "--resume" in said
+
+
+def test_the_table_counts_the_sequences_that_carry_a_label(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where only some sequences with a label are tested, the table still counts all of them."""
+    data = simulate("chain", sequences=200, labels=2, seed=1).data
+    tested = LabelGraph.from_boundaries({"L000": ["E1"], "L001": []}, support={"L000": 5, "L001": 5})
+    print_boundaries(tested, data.label_support)
+    shown = capsys.readouterr().out
+    assert "sequences with it" in shown
+    for name, count in data.label_support.items():
+        assert count > 5
+        (line,) = (line for line in shown.splitlines() if name in line)
+        assert str(count) in line

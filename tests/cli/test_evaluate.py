@@ -70,7 +70,7 @@ def test_people_get_precision_recall_and_f1_of_every_average(tmp_path: Path) -> 
 def test_a_missing_weighted_average_is_explained(tmp_path: Path) -> None:
     truth = graph(tmp_path / "t.csv", ("a", "x", 1))
     printed = run("evaluate", truth, "--truth", truth).stdout
-    assert "no weighted average: the support of 1 of 1 labels" in printed
+    assert "no weighted average: the support of 1 of 1 label is unknown" in printed
 
 
 def test_nothing_is_explained_where_the_weighted_average_is_there(fleet: Path) -> None:

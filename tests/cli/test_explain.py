@@ -16,7 +16,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explain")
     run("simulate", "chain", folder / "data", "--sequences", "200", "--seed", "100")
     data = (str(folder / "data" / "events.parquet"), "--labels", str(folder / "data" / "labels.parquet"))
-    quick = ("--preset", "tiny", "--steps", "4", "--checks", "1", "--tokens", "512")
+    quick = ("--size", "tiny", "--steps", "4", "--checks", "1", "--tokens", "512")
     run("train", *data, "--out", folder / "run", *quick)
     return folder / "run"
 

@@ -13,7 +13,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, 
     folder = tmp_path_factory.mktemp("extract")
     run("simulate", "chain", folder / "data", "--sequences", "200", "--seed", "100")
     data = (str(folder / "data" / "events.parquet"), "--labels", str(folder / "data" / "labels.parquet"))
-    quick = ("--preset", "tiny", "--steps", "4", "--checks", "1", "--tokens", "512")
+    quick = ("--size", "tiny", "--steps", "4", "--checks", "1", "--tokens", "512")
     run("train", *data, "--out", folder / "run", *quick)
     return folder / "run", data
 

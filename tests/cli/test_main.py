@@ -79,7 +79,7 @@ def test_a_warning_is_one_line_on_standard_error_every_time(tmp_path: Path) -> N
     command = foreign_label(tmp_path)
     for _ in range(2):
         done = run(*command)
-        assert done.stderr.startswith("warning: 1 of 2 labels found are not in the truth")
+        assert done.stderr.startswith("warning: left out 1 of 2 labels of the graph")
         assert "warning: " not in done.stdout
 
 

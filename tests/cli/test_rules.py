@@ -56,10 +56,7 @@ def test_other_settings_need_a_word(folder: Path) -> None:
 
 
 def test_labels_without_a_rule_are_named(folder: Path) -> None:
-    assert (
-        "No rule for 2 labels: L000, L001"
-        in run("rules", folder, "--min-support", "599").stdout
-    )
+    assert "No rule for 2 labels: L000, L001" in run("rules", folder, "--min-support", "599").stdout
 
 
 def test_data_can_be_named(folder: Path) -> None:

@@ -14,7 +14,7 @@ from eventcargo.models.transformer.model import Transformer
 
 from .program import run, run_json
 
-QUICK = ("--preset", "tiny", "--steps", "4", "--checks", "2", "--tokens", "512")
+QUICK = ("--size", "tiny", "--steps", "4", "--checks", "2", "--tokens", "512")
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +67,7 @@ def test_a_finished_run_can_be_resumed(chain: tuple[str, ...], tmp_path: Path) -
 
 
 def test_an_unknown_preset_is_refused_before_the_data_are_read(tmp_path: Path) -> None:
-    said = run("train", "nowhere.parquet", "--out", tmp_path / "run", "--preset", "huge", code=1).stderr
+    said = run("train", "nowhere.parquet", "--out", tmp_path / "run", "--size", "huge", code=1).stderr
     assert "'huge'" in said
     assert "small" in said
 
@@ -78,7 +78,7 @@ def test_a_bad_time_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_stopped_run_says_how_to_go_on(chain: tuple[str, ...], tmp_path: Path) -> None:
-    arguments = [*chain, "--out", str(tmp_path), "--preset", "tiny", "--max-time", "10m", "--save-every", "1"]
+    arguments = [*chain, "--out", str(tmp_path), "--size", "tiny", "--max-time", "10m", "--save-every", "1"]
     program = [sys.executable, "-c", "from eventcargo.cli import main; main()", "train", *arguments]
     process = subprocess.Popen(
         program, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"}

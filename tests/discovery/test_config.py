@@ -14,7 +14,7 @@ def test_the_paper_s_preset_has_its_models_its_test_and_its_rule() -> None:
     config = DiscoverConfig(preset="paper")
     assert (config.transformer.linear, config.transformer.width) == (False, 600)
     assert config.extract.tests == ("prefix",)
-    assert config.extract.preset == "paper"
+    assert config.extract.paper
     assert config.fuse.criterion == "adaptive"
 
 

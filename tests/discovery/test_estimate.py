@@ -2,7 +2,7 @@ import pytest
 
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.estimate import count_weights, estimate
-from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.simulate import simulate
 from eventcargo.vocabulary import Vocabulary
@@ -10,7 +10,7 @@ from eventcargo.vocabulary import Vocabulary
 
 @pytest.mark.parametrize("size", ["tiny", "small", "paper"])
 def test_the_number_of_weights_is_about_right(size: str) -> None:
-    names, labels, shape = tuple(f"E{at:05}" for at in range(3000)), ("L0", "L1"), preset(size)
+    names, labels, shape = tuple(f"E{at:05}" for at in range(3000)), ("L0", "L1"), transformer_size(size)
     model = Transformer(shape, Vocabulary(names), labels)
     exact = sum(weight.numel() for weight in model.parameters())
     assert count_weights(shape, len(names), len(labels)) == pytest.approx(exact, rel=0.15)

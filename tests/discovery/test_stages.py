@@ -58,7 +58,9 @@ def test_a_stage_that_is_done_is_not_done_again(chain: Simulated, whole: Path) -
     assert before == {path: path.stat().st_mtime_ns for path in whole.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("stage", ["linear term", "training", "testing", "fuse", "verify", "baseline", "rules", "judge"])
+@pytest.mark.parametrize(
+    "stage", ["linear term", "training", "testing", "fuse", "verify", "baseline", "rules", "judge"]
+)
 def test_a_run_stopped_in_any_stage_ends_with_the_same_bytes(
     chain: Simulated, whole: Path, tmp_path: Path, stage: str
 ) -> None:

@@ -7,10 +7,8 @@ from eventcargo import EventDataset, EventSequence, LabelGraph, evaluate
 from eventcargo.evaluation import (
     Scores,
     coverage_ceiling,
-    evaluate_oneshot,
     most_frequent,
     predict_all,
-    predict_all_oneshot,
 )
 
 EDGES = [("brake", "a", 1), ("brake", "b", -1), ("brake", "z", 1), ("fuel", "c", 1), ("fuel", "c2", -1)]
@@ -48,16 +46,6 @@ def test_predict_all_equals_the_graph_built(tiny: EventDataset, negated: bool, e
 def test_predict_all_counts_only_event_types_of_the_selection(tiny: EventDataset) -> None:
     scores = predict_all(tiny.select(["car1"]), TRUTH)
     assert scores.per_label["n_found"].to_list() == [1, 1, 1]
-
-
-@pytest.mark.parametrize("negated", [True, False])
-@pytest.mark.parametrize("event_of", [None, _first_letter])
-def test_predict_all_oneshot_equals_the_edges_built(
-    tiny: EventDataset, negated: bool, event_of: object
-) -> None:
-    options: dict[str, Any] = {"negated": negated, "event_of": event_of}
-    built = evaluate_oneshot(_every_edge(tiny), tiny, TRUTH, **options)
-    assert _same(predict_all_oneshot(tiny, TRUTH, **options), built)
 
 
 def _cooccurring() -> EventDataset:

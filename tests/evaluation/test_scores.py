@@ -76,9 +76,3 @@ def test_dictionary_survives_json() -> None:
     assert again == content
     assert again["micro"] == {"precision": 1.0, "recall": 0.5, "f1": 2 / 3}
     assert again["per_label"][0]["n_true"] == 2
-
-
-def test_table_has_a_row_for_each_average() -> None:
-    table = score_labels(_counts(("a", None, 2, 1, 1))).to_table()
-    assert table.rows()[0] == ("micro", 1.0, 0.5, 2 / 3)
-    assert table.rows()[2] == ("weighted", None, None, None)

@@ -18,7 +18,8 @@ def resolve(**statements: Any) -> Resolved:
 
 
 def open_pairs(resolved: Resolved) -> set[tuple[str, str]]:
-    return {(label, event) for label in LABELS for event in EVENTS if resolved.permits(label, event)}
+    rows, columns = resolved.table(LABELS, EVENTS).nonzero()
+    return {(LABELS[row], EVENTS[column]) for row, column in zip(rows, columns, strict=True)}
 
 
 ALL = {(label, event) for label in LABELS for event in EVENTS}
@@ -199,11 +200,3 @@ def test_names_that_were_not_resolved_are_open(resolved: Resolved) -> None:
 
 def test_nothing_known_is_everything_open() -> None:
     assert Resolved((), (), np.ones((0, 0), bool), frozenset()).table(["a"], ["x"]).tolist() == [[True]]
-
-
-@pytest.mark.parametrize(
-    ("label", "event", "permitted"),
-    [("a", "x", False), ("a", "y", True), ("new", "x", True), ("a", "new", True)],
-)
-def test_pairs_are_permitted_by_name(resolved: Resolved, label: str, event: str, permitted: bool) -> None:
-    assert resolved.permits(label, event) is permitted

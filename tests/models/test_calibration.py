@@ -8,8 +8,8 @@ from eventcargo.models.calibration import (
     fit_slopes,
     gated,
     lead,
-    log_losses,
 )
+from eventcargo.statistics.log_loss import log_losses
 
 
 def draw(logits: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -42,7 +42,7 @@ def test_without_any_sequence_nothing_is_changed() -> None:
 
 
 def test_log_losses_of_extreme_logits_are_finite() -> None:
-    assert log_losses(np.array([True, False]), np.array([-800.0, 800.0])).tolist() == [800.0, 800.0]
+    assert log_losses(np.array([-800.0, 800.0]), np.array([True, False])).tolist() == [800.0, 800.0]
 
 
 def test_a_lead_is_in_standard_errors() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
@@ -12,8 +13,6 @@ from eventcargo.models import DensityModel, label_probabilities
 from eventcargo.models.huggingface import KIND, HuggingFace
 from eventcargo.models.pretrained import write_model
 from eventcargo.simulate import simulate
-
-transformers = pytest.importorskip("transformers")
 
 VOCABULARY = Vocabulary(("a", "b", "c"))
 LABELS = ("brake", "fuel")

@@ -6,7 +6,7 @@ import pytest
 from eventcargo import DataError, EventDataset, Vocabulary
 from eventcargo.models.counts import Counts
 from eventcargo.models.loading import load_model
-from eventcargo.models.transformer.model import Transformer, preset
+from eventcargo.models.transformer.model import Transformer, transformer_size
 from eventcargo.simulate import simulate
 
 
@@ -16,7 +16,9 @@ def chain() -> EventDataset:
 
 
 def test_a_transformer_is_loaded(chain: EventDataset, tmp_path: Path) -> None:
-    Transformer(preset("tiny"), Vocabulary.from_dataset(chain), chain.label_names).save_pretrained(tmp_path)
+    Transformer(transformer_size("tiny"), Vocabulary.from_dataset(chain), chain.label_names).save_pretrained(
+        tmp_path
+    )
     assert isinstance(load_model(tmp_path), Transformer)
 
 

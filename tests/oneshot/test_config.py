@@ -26,7 +26,7 @@ def test_both_tests_may_be_made() -> None:
 
 
 def test_the_paper_has_its_own_settings() -> None:
-    (configured_test,) = ExtractConfig(preset="paper", particles=3).configured_tests()
+    (configured_test,) = ExtractConfig(paper=True, particles=3).configured_tests()
     assert configured_test.threshold == PAPER_THRESHOLD
     assert configured_test.test.config.particles == 68  # type: ignore[attr-defined]
 
@@ -50,7 +50,7 @@ def test_other_cuts_of_prefixes_may_be_asked_for() -> None:
         (ExtractConfig(test="prefix", threshold_kind="pooled"), True),
         (ExtractConfig(test="total", threshold_kind="pooled"), False),
         (ExtractConfig(test="both"), False),
-        (ExtractConfig(preset="paper", threshold_kind="pooled"), False),
+        (ExtractConfig(paper=True, threshold_kind="pooled"), False),
     ],
 )
 def test_a_cut_is_pooled_where_it_is_used(config: ExtractConfig, pools: bool) -> None:
@@ -61,7 +61,6 @@ def test_a_cut_is_pooled_where_it_is_used(config: ExtractConfig, pools: bool) ->
     ("settings", "message"),
     [
         ({"test": "all"}, "test='all': use total, prefix or both"),
-        ({"preset": "mine"}, "preset='mine'"),
         ({"threshold_kind": "sharp"}, "threshold_kind='sharp'"),
         ({"shard": 0}, "shard=0"),
         ({"workers": -1}, "workers=-1"),

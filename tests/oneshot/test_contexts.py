@@ -9,7 +9,7 @@ from eventcargo import ConfigError
 from eventcargo.batches import Batch, Batches
 from eventcargo.models.density import COLUMNS_AT_ONCE, DensityModel
 from eventcargo.models.oracle import Oracle
-from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.contexts import (
     ContextConfig,
@@ -259,7 +259,7 @@ class Whole(DensityModel):
 def _observed(starts: list[float]) -> tuple[Transformer, Batch]:
     """A random model of one value, and sequences of 100 events that start with these values."""
     names, rng = tuple(f"e{number}" for number in range(COLUMNS_AT_ONCE + 9)), np.random.default_rng(4)
-    model = Transformer(preset("tiny"), Vocabulary(names), ["x"], value_names=["heat"]).eval()
+    model = Transformer(transformer_size("tiny"), Vocabulary(names), ["x"], value_names=["heat"]).eval()
     draw = torch.Generator().manual_seed(5)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.3, generator=draw)

@@ -6,7 +6,7 @@ from eventcargo.events import EventDataset, EventSequence
 from eventcargo.models import Oracle
 from eventcargo.models.density import label_probabilities
 from eventcargo.models.training.trainer import TrainConfig, train
-from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.explain import explain
 from eventcargo.simulate import simulate
@@ -26,7 +26,7 @@ def data(process: ExactProcess) -> EventDataset:
 @pytest.fixture(scope="module")
 def trained() -> tuple[Transformer, EventDataset]:
     data = simulate("chain", sequences=200, seed=100).data
-    return train(data, TrainConfig(steps=4, checks=1, tokens=512), preset("tiny")), data
+    return train(data, TrainConfig(steps=4, checks=1, tokens=512), transformer_size("tiny")), data
 
 
 def carrying(data: EventDataset, label: str) -> EventSequence:

@@ -187,7 +187,7 @@ def test_cut_sequences_are_counted_once(chain: EventDataset, fitted: Transformer
 
 def test_the_paper_looks_at_prefixes_only(oracle: Oracle, sampled: EventDataset, tmp_path: Path) -> None:
     with pytest.warns(EventCargoWarning, match="can have no edge"):
-        extract(oracle, sampled[:60], tmp_path / "edges", ExtractConfig(preset="paper", workers=1))
+        extract(oracle, sampled[:60], tmp_path / "edges", ExtractConfig(paper=True, workers=1))
     assert EdgeTable.read(tmp_path / "edges").support["test"].unique().to_list() == ["prefix"]
 
 

@@ -12,7 +12,7 @@ from eventcargo.batches import Batch, Batches
 from eventcargo.models.density import DensityModel
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.oracle import Oracle
-from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot import prefix
 from eventcargo.oneshot.contexts import Contexts
@@ -53,7 +53,7 @@ def transformer(oracle: Oracle) -> Transformer:
     draw = torch.Generator().manual_seed(1)
     weights = torch.randn(3, N_LABELS, generator=draw)
     term = LinearTerm(size, 4, keys, weights, torch.zeros(N_LABELS))
-    model = Transformer(preset("tiny"), oracle.vocabulary, oracle.label_names, linear=term).eval()
+    model = Transformer(transformer_size("tiny"), oracle.vocabulary, oracle.label_names, linear=term).eval()
     for head in (model.label_head, model.end_head):
         torch.nn.init.normal_(head.weight, std=0.3, generator=draw)
     return model

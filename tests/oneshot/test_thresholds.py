@@ -11,7 +11,6 @@ from eventcargo.oneshot.thresholds import (
     PAPER_THRESHOLD,
     RelativeThreshold,
     StaticThreshold,
-    choose_cut,
     fit_pooled_threshold,
 )
 
@@ -159,41 +158,6 @@ def test_the_pooled_threshold_keeps_its_floor() -> None:
 def test_a_pooled_threshold_needs_scores() -> None:
     with pytest.raises(DataError, match="0 scored pairs"):
         fit_pooled_threshold([_scores([])])
-
-
-def test_the_chosen_cut_has_the_best_f1() -> None:
-    rng = np.random.default_rng(3)
-    is_true = rng.random(300) < 0.2
-    strength = rng.gamma(1.0, size=300) * np.where(is_true, 3.0, 1.0)
-    chosen = choose_cut(strength, is_true).threshold
-
-    def f1(threshold: float) -> float:
-        kept = strength > threshold
-        return 2 * (kept & is_true).sum() / (kept.sum() + is_true.sum())
-
-    assert f1(chosen) == max(f1(threshold) for threshold in [0.0, *strength])
-
-
-def test_equal_strengths_are_kept_together_by_the_chosen_cut() -> None:
-    assert choose_cut(np.array([0.5, 0.5, 0.1]), np.array([True, False, False])).threshold == pytest.approx(
-        0.3
-    )
-
-
-def test_of_equally_good_cuts_the_largest_is_chosen() -> None:
-    # one kept with one hit, or four with two: both have an F1 of 2/3
-    strength, is_true = np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, False, True])
-    assert choose_cut(strength, is_true).threshold == pytest.approx(0.85)
-
-
-def test_choosing_a_cut_needs_a_true_pair() -> None:
-    with pytest.raises(DataError, match="2 strengths and 2 truth values, 0 of them true"):
-        choose_cut(np.array([0.1, 0.2]), np.zeros(2, bool))
-
-
-def test_choosing_a_cut_needs_the_truth_of_every_pair() -> None:
-    with pytest.raises(DataError, match="2 strengths and 1 truth value, 1 of them true"):
-        choose_cut(np.array([0.1, 0.2]), np.ones(1, bool))
 
 
 @pytest.mark.parametrize("value", [-0.1, np.inf, np.nan])

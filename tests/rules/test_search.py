@@ -68,7 +68,7 @@ def test_no_short_rule_is_worth_more(seed: int) -> None:
     cells = np.array(list(itertools.product([0, 1], repeat=3)), np.float32).T
     carrying, lacking = rng.integers(4, 60, (2, 8)).astype(np.float32)
     worth = DescriptionLength(LiteralPatterns(literals, cells, carrying, lacking), 1.0)
-    found = Search(worth, 6, 8)._found()
+    found = Search(worth, 6, 8)._candidates()
     assert max(map(worth.of, found)) >= max(map(worth.of, every_rule(6))) - 1e-6
 
 

@@ -125,3 +125,22 @@ def test_local_counts_are_those_of_the_whole(question: tuple, data: st.DataObjec
     whole = Contingency(sp.csr_array(bits[:, chosen]))
     assert local.n_sequences == whole.n_sequences
     assert as_sets(list(local.tables(local_rows, places))) == as_sets(list(whole.tables(rows, places)))
+
+
+@pytest.mark.parametrize("size", [31, 32, 33, 63, 64, 65, 100, 130])
+def test_conditions_of_any_size_are_counted_as_row_by_row(size: int) -> None:
+    rng = np.random.default_rng(size)
+    table = rng.random((60, size + 2)) < np.where(np.arange(size + 2) < size - 3, 0.01, 0.5)
+    target, candidate, condition = 0, 1, list(range(2, size + 2))
+    engine = Contingency(sp.csr_array(table.astype(np.int8)))
+    strata: dict[bytes, list[tuple[bool, bool]]] = {}
+    for row in table:
+        strata.setdefault(row[condition].tobytes(), []).append((row[candidate], row[target]))
+    expected = sorted(
+        sum(has for has, carries in rows if carries == value)
+        for rows in strata.values()
+        if len({carries for _, carries in rows}) == 2
+        for value in (False, True)
+    )
+    (tables,) = engine.tables(engine.rows(target), condition, np.array([candidate]))
+    assert sorted(tables.present[:, :, 0].ravel().tolist()) == expected

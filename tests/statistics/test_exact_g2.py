@@ -9,8 +9,8 @@ from eventcargo.statistics.exact_g2 import (
     max_presence_gain,
     own_residual_information,
     residual_information,
-    risk_difference,
 )
+from eventcargo.statistics.risk_difference import risk_difference
 
 
 def test_patterns_count_every_sequence_once() -> None:

@@ -9,7 +9,7 @@ from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge
 from eventcargo.sequences import EventSequence
 from eventcargo.simulate import simulate
-from eventcargo.verify.verify import VerifyConfig, _discoveries, verify
+from eventcargo.verify.verify import VerifyConfig, verify
 
 from .drawn import claimed, draw
 
@@ -222,13 +222,6 @@ def test_odd_settings_are_refused(settings: dict[str, float], message: str) -> N
 def test_settings_at_their_limits_are_taken() -> None:
     taken = VerifyConfig(alpha=0.999, min_gain=1e-9, rounds=0)
     assert (taken.alpha, taken.min_gain, taken.rounds) == (0.999, 1e-9, 0)
-
-
-def test_discoveries_are_those_of_benjamini_and_hochberg() -> None:
-    given = [0.010, None, 0.039, 0.013, 0.2]  # limits at .05 of four: .0125, .025, .0375, .05
-    assert _discoveries(given, 0.05).tolist() == [True, False, False, True, False]
-    assert _discoveries([None, 0.9], 0.05).tolist() == [False, False]
-    assert _discoveries([], 0.05).tolist() == []
 
 
 def test_a_degraded_fleet_graph_is_repaired() -> None:

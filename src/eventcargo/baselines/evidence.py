@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eventcargo.statistics.g2 import IndependenceTest, Target
+from eventcargo.statistics.risk_difference import risk_difference
 
 
 @dataclass(frozen=True)
@@ -34,19 +36,13 @@ def edge_statistics(
     tests = test(target, rest, np.array([member]))
     return EdgeStatistics(
         strength=float(tests.g2[0]) / (2.0 * test.counts.n_sequences),
-        effect=_risk_difference(test, target, rest, member),
+        effect=risk_difference(_tables(test, target, rest, member)),
         p_value=float(tests.p_value[0]),
     )
 
 
-def _risk_difference(test: IndependenceTest, target: Target, rest: Sequence[int], member: int) -> float:
-    """Mean over strata of P(label | event) - P(label | no event), weighted by each stratum's precision."""
+def _tables(test: IndependenceTest, target: Target, rest: Sequence[int], member: int) -> NDArray[np.int64]:
+    """Numbers of sequences by stratum of the rest, member and label: (strata, 2, 2)."""
     (tables,) = test.counts.tables(target.rows, rest, np.array([member]))
-    present = tables.present[:, :, 0].astype(float)  # (strata, 2)
-    absent = tables.sizes - present
-    with_event, without = present.sum(axis=1), absent.sum(axis=1)
-    total = with_event + without
-    weight = (with_event * without / total).sum()
-    if weight == 0:
-        return 0.0
-    return float(((present[:, 1] * without - absent[:, 1] * with_event) / total).sum() / weight)
+    present = tables.present[:, :, 0]  # (strata, 2)
+    return np.stack([tables.sizes - present, present], axis=1)

@@ -156,10 +156,7 @@ def check_method(method: str) -> None:
 
 def _task(data: EventDataset, config: BaselineConfig) -> _Task:
     test = IndependenceTest(data.presence(), config.dof, config.min_rows_per_dof)
-    by_label = data.label_matrix().tocsc()
-    by_label.sort_indices()
-    rows = np.split(by_label.indices.astype(np.int32), by_label.indptr[1:-1])
-    targets = [Target(positives) for positives in rows[: len(data.label_names)]]
+    targets = [Target(rows) for rows in data.positives()]
     alpha = config.alpha / len(data.event_names) if config.correct else config.alpha
     return _Task(data, test, targets, alpha, config)
 

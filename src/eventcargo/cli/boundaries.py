@@ -12,12 +12,18 @@ MARKS = {1: "+", -1: "-"}
 
 
 def print_boundaries(
-    graph: LabelGraph, verdicts: Mapping[str, Any] | None = None, rules: Mapping[str, Any] | None = None
+    graph: LabelGraph,
+    positives: Mapping[str, int],
+    verdicts: Mapping[str, Any] | None = None,
+    rules: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print the labels with the largest support: causes (+ promotes, - inhibits), rule and verdict."""
-    labels = sorted(graph.labels, key=lambda label: (-(graph.support[label] or 0), label))[:MAX_LABELS]
-    columns = ["label", "sequences", "causes, strongest first"]
-    rows: list[list[Any]] = [[label, graph.support[label], causes(graph, label)] for label in labels]
+    """Print the most frequent labels with causes (+ promotes, - inhibits), rule and verdict.
+
+    `positives` counts the sequences that carry each label, whether phase 1 tested them or not.
+    """
+    labels = sorted(graph.labels, key=lambda label: (-positives.get(label, 0), label))[:MAX_LABELS]
+    columns = ["label", "sequences with it", "causes, strongest first"]
+    rows: list[list[Any]] = [[label, positives.get(label), causes(graph, label)] for label in labels]
     for name, results, attribute in (("rule", rules, "text"), ("verdict", verdicts, "level")):
         if results is not None:
             columns.append(name)

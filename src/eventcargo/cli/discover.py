@@ -103,7 +103,7 @@ def print_found(found: RunResults, data: EventDataset, out: Path, scores: Scores
     levels = [verdict.level for verdict in found.verdicts.values()]
     counts = ", ".join(f"{level} {levels.count(level):,}" for level in ("trust", "caution", "doubt"))
     print_lines([f"Verdicts on {counted(len(levels), 'label')}: {counts}."])
-    print_boundaries(found.graph, found.verdicts, found.rules)
+    print_boundaries(found.graph, data.label_support, found.verdicts, found.rules)
     if scores is not None:
         rows = [[name, *_figures(scores, name)] for name in AVERAGES]
         print_table("Scores against the truth", ["average", "precision", "recall", "F1"], rows)

@@ -68,7 +68,7 @@ def extract(
     ]
     if folder.plan["untrusted"]:
         names = ", ".join(folder.plan["untrusted"][:SHOWN_LABELS])
-        lines.append(f"Untrusted labels, whose models are no better than base rates: {names}.")
+        lines.append(f"Untrusted labels, not clearly better than their base rates: {names}.")
     print_lines(lines)
 
 

@@ -46,7 +46,7 @@ def run(
     if as_json:
         print_json(_content(home, graph, config))
         return
-    print_boundaries(graph)
+    print_boundaries(graph, store.label_positives)
     filled = sum(bool(events) for events in graph.boundaries.values())
     seconds = clock.perf_counter() - began
     print_lines(

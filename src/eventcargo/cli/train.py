@@ -19,7 +19,7 @@ from eventcargo.cli.source import DataSource, remember
 from eventcargo.errors import counted
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.models.training.trainer import TrainConfig, Training
-from eventcargo.models.transformer.model import PRESETS, preset
+from eventcargo.models.transformer.model import SIZES, transformer_size
 from eventcargo.progress import progress_bars
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
@@ -31,15 +31,13 @@ def train(
     events: EVENTS,
     out: Annotated[Path, typer.Option(help="Folder of the run: the checkpoint, and the model in model/.")],
     labels: LABELS = None,
-    size: Annotated[
-        str, typer.Option("--preset", help=f"Size of the model: {', '.join(PRESETS)}.")
-    ] = "small",
+    size: Annotated[str, typer.Option(help=f"Size of the model: {', '.join(SIZES)}.")] = "small",
     max_length: Annotated[
         int, typer.Option(help="Longest sequence, in positions; a longer one loses its first events.")
     ] = 512,
     linear: Annotated[
         bool | None,
-        typer.Option(help="Fit a linear term first; default for all presets except paper."),
+        typer.Option(help="Fit a linear term first; default for all sizes except paper."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in `--out`.")] = False,
     sequence_id: SEQUENCE_ID = "sequence_id",
@@ -51,7 +49,7 @@ def train(
     config: TrainConfig = TrainConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Train the models of the next event and of the labels."""
-    shape = preset(size, max_length=max_length, **({} if linear is None else {"linear": linear}))
+    shape = transformer_size(size, max_length=max_length, **({} if linear is None else {"linear": linear}))
     source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
     data = source.read()
     try:

@@ -53,7 +53,7 @@ def verify(
     if as_json:
         print_json({"graph": str(run / GRAPH), **counts, "boundaries": graph.boundaries})
         return
-    print_boundaries(graph)
+    print_boundaries(graph, data.label_support)
     print_lines(
         [
             f"{counted(counts['edges'], 'edge')}: {counts['dropped']:,} dropped, {counts['added']:,} added "

@@ -9,8 +9,7 @@ from eventcargo.errors import ConfigError
 from eventcargo.fusion import FuseConfig
 from eventcargo.models.training.budget import seconds
 from eventcargo.models.training.config import TrainConfig
-from eventcargo.models.transformer.config import PRESETS as SIZES
-from eventcargo.models.transformer.config import TransformerConfig, preset
+from eventcargo.models.transformer.config import SIZES, TransformerConfig, transformer_size
 from eventcargo.oneshot.config import ExtractConfig
 
 TRAINING = {"default": 0.7, "fast": 0.6, "paper": 0.5}
@@ -68,7 +67,7 @@ class DiscoverConfig(Settings):
     def transformer(self) -> TransformerConfig:
         """Size and shape of the Transformer; the paper's preset has no explicit term, whatever its size."""
         changes = {"linear": False} if self.preset == "paper" else {}
-        return preset(self.size or SIZE_OF[self.preset], max_length=self.max_length, **changes)
+        return transformer_size(self.size or SIZE_OF[self.preset], max_length=self.max_length, **changes)
 
     @property
     def train(self) -> TrainConfig:
@@ -80,7 +79,7 @@ class DiscoverConfig(Settings):
         asks = self.test and not (self.preset == "paper" and self.test == "prefix")
         if self.preset == "paper" and not asks:
             return ExtractConfig(
-                test="prefix", preset="paper", shard=PAPER_SHARD, workers=self.workers, seed=self.seed
+                test="prefix", paper=True, shard=PAPER_SHARD, workers=self.workers, seed=self.seed
             )
         return ExtractConfig(test=self.test or "total", workers=self.workers, seed=self.seed)
 

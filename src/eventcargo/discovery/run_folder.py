@@ -59,9 +59,7 @@ class RunManifest:
             manifest.write()
             return manifest
         if not resume:
-            raise ConfigError(
-                f"{folder} holds a run already; resume it, or choose a new folder"
-            )
+            raise ConfigError(f"{folder} holds a run already; resume it, or choose a new folder")
         manifest = cls.read(folder)
         check_same_settings(folder, manifest.settings, settings)
         return manifest

@@ -1,8 +1,8 @@
 """Score boundaries against a known truth, with trivial floors and the best reachable score."""
 
 from eventcargo.evaluation.boundaries import evaluate
-from eventcargo.evaluation.floors import coverage_ceiling, most_frequent, predict_all, predict_all_oneshot
-from eventcargo.evaluation.folds import FoldSummary, cross_validate, summarise_folds
+from eventcargo.evaluation.floors import coverage_ceiling, most_frequent, predict_all
+from eventcargo.evaluation.folds import FoldSummary, summarise_folds
 from eventcargo.evaluation.oneshot import OneshotScores, evaluate_oneshot
 from eventcargo.evaluation.reference import count_support
 from eventcargo.evaluation.scores import Average, Scores
@@ -14,11 +14,9 @@ __all__ = [
     "Scores",
     "count_support",
     "coverage_ceiling",
-    "cross_validate",
     "evaluate",
     "evaluate_oneshot",
     "most_frequent",
     "predict_all",
-    "predict_all_oneshot",
     "summarise_folds",
 ]

@@ -12,15 +12,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.evaluation.boundaries import score_pairs
-from eventcargo.evaluation.oneshot import (
-    UNIT,
-    OneshotScores,
-    carried_labels,
-    count_rows,
-    ignored_members,
-    score_units,
-    true_members,
-)
 from eventcargo.evaluation.reference import EventMap, Reference
 from eventcargo.evaluation.scores import Scores, score_labels
 from eventcargo.events import EventDataset
@@ -106,29 +97,6 @@ def coverage_ceiling(
     ]
     edges = pl.DataFrame(reachable, {"label": pl.String, "event": pl.String}, orient="row")
     return score_pairs(reference, edges)
-
-
-def predict_all_oneshot(
-    data: EventDataset, truth: LabelGraph, *, negated: bool = True, event_of: EventMap | None = None
-) -> OneshotScores:
-    """One-shot scores of an edge from every event type of a sequence to every label that it carries.
-
-    >>> from eventcargo import EventSequence
-    >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01", "U02"), (0, 1), ("brake",))])
-    >>> predict_all_oneshot(data, LabelGraph.from_boundaries({"brake": ["P01"]})).weighted.precision
-    0.5
-    """
-    reference = Reference.from_truth(truth, negated=negated, event_of=event_of)
-    presence, _ = _presence(data, event_of)
-    units = carried_labels(data, reference)
-    units = units.with_columns(n_types=pl.Series(np.diff(presence.indptr)).gather(units["row"]))
-    true = true_members(units.select(UNIT), data, reference)
-    ignored = ignored_members(units.select(UNIT), data, reference)
-    for name, table in (("n_true", true), ("n_ignored", ignored)):
-        units = units.join(count_rows(name, table), on=UNIT, how="left")
-    units = units.fill_null(0)
-    n_found = pl.col("n_types").cast(pl.Int64) - pl.col("n_ignored")
-    return score_units(units.with_columns(n_found=n_found, n_hit=pl.col("n_true")))
 
 
 def _presence(data: EventDataset, event_of: EventMap | None) -> tuple[sp.csr_array, list[str]]:

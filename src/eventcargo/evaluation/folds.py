@@ -4,7 +4,7 @@ As in the paper, the method runs on each fold by itself, not on the rest: a fold
 the spread says how much the graph depends on the choice of sequences.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,7 @@ import numpy as np
 import polars as pl
 
 from eventcargo.errors import ConfigError
-from eventcargo.evaluation.boundaries import evaluate
-from eventcargo.evaluation.reference import EventMap, count_support
 from eventcargo.evaluation.scores import AVERAGES, MEASURES, Scores
-from eventcargo.events import EventDataset
-from eventcargo.graphs import LabelGraph
 
 
 @dataclass(frozen=True)
@@ -42,6 +38,8 @@ class FoldSummary:
 def summarise_folds(folds: Sequence[Scores]) -> FoldSummary:
     """Mean and standard deviation of every average over the folds.
 
+    >>> from eventcargo.evaluation.boundaries import evaluate
+    >>> from eventcargo.graphs import LabelGraph
     >>> truth = LabelGraph.from_boundaries({"brake": ["P01"]}, support={"brake": 3})
     >>> scores = [evaluate(LabelGraph.from_boundaries({"brake": found}), truth) for found in (["P01"], [])]
     >>> summarise_folds(scores).table.row(0)
@@ -60,33 +58,3 @@ def _spread(folds: Sequence[Scores], name: str, measure: str) -> tuple[float | N
     if len(values) < len(folds):
         return None, None
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
-
-
-def cross_validate(
-    method: Callable[[EventDataset], LabelGraph],
-    data: EventDataset,
-    truth: LabelGraph,
-    k: int = 6,
-    seed: int = 0,
-    *,
-    negated: bool = True,
-    event_of: EventMap | None = None,
-) -> FoldSummary:
-    """Run `method` on each of `k` random folds of `data`, evaluate each graph, and summarise.
-
-    All labels of the truth count in every fold, even a label that no sequence of the fold carries; the
-    weighted average uses the support in the fold.
-
-    >>> from eventcargo import EventSequence
-    >>> sequences = [EventSequence(str(i), ("P01", "U02"), (0, 1), ("brake",)) for i in range(4)]
-    >>> truth = LabelGraph.from_boundaries({"brake": ["P01"]})
-    >>> summary = cross_validate(lambda fold: truth, EventDataset.from_sequences(sequences), truth, k=2)
-    >>> summary.table.row(0)
-    ('micro', 'precision', 1.0, 0.0)
-    """
-    return summarise_folds(
-        [
-            evaluate(method(fold), count_support(truth, fold), negated=negated, event_of=event_of)
-            for _, fold in data.folds(k, seed)
-        ]
-    )

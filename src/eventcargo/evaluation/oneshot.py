@@ -64,15 +64,15 @@ def evaluate_oneshot(
     reference = Reference.from_truth(truth, negated=negated, event_of=event_of)
     units = carried_labels(data, reference)
     placed = _place(_checked(edges), data)
-    found = placed.join(units, on=UNIT, how="semi")
-    if len(found) < len(placed):
+    inside = placed.join(units, on=UNIT, how="semi")
+    if len(inside) < len(placed):
         warnings.warn(
-            f"left out {len(placed) - len(found):,} of {counted(len(placed), 'edge')}: the sequence is not "
+            f"left out {len(placed) - len(inside):,} of {counted(len(placed), 'edge')}: the sequence is not "
             "in the data or does not carry the label, or the label is not in the truth",
             EventCargoWarning,
             stacklevel=2,
         )
-    found = reference.comparable(found)
+    found = reference.comparable(inside)
     true = true_members(units, data, reference)
     hits = found.join(true, on=[*UNIT, "event"], how="semi")
     for name, table in zip(COUNTS, (true, found, hits), strict=True):

@@ -53,12 +53,6 @@ class Scores:
             "per_label": self.per_label.to_dicts(),
         }
 
-    def to_table(self) -> pl.DataFrame:
-        """One row per average: average, precision, recall, f1; an unknown average is null."""
-        empty = dict.fromkeys(MEASURES)
-        rows = [{"average": name, **(_plain(self.average(name)) or empty)} for name in AVERAGES]
-        return pl.DataFrame(rows, schema={"average": pl.String} | dict.fromkeys(MEASURES, pl.Float64))
-
 
 def _plain(average: Average | None) -> dict[str, float] | None:
     return None if average is None else asdict(average)

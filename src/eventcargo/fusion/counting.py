@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from eventcargo.edges import POLARITIES
 from eventcargo.errors import ConfigError, DataError
 
 GRAINS = 2**32
@@ -19,7 +20,7 @@ GRAINS = 2**32
 SUMS = ("strength", "effect", "before", "entropy")
 """Columns summed in grains."""
 
-TESTS, POLARITIES = ("prefix", "total"), ("present", "absent")
+TESTS = ("prefix", "total")
 KINDS = [(test, polarity) for test in TESTS for polarity in POLARITIES]
 
 NAME_BITS = 28

@@ -178,8 +178,8 @@ def check_information(rows: pl.DataFrame) -> None:
     unknown = rows["information"].null_count()
     if unknown:
         raise DataError(
-            f"the information of {unknown:,} of {len(rows):,} edges is unknown; extract the edges again, "
-            "or choose a criterion by frequency"
+            f"the information of {unknown:,} of {counted(len(rows), 'edge')} is unknown; extract the edges "
+            "again, or choose a criterion by frequency"
         )
 
 
@@ -192,10 +192,10 @@ def by_confidence(rows: pl.DataFrame, least: float, opportunity: float) -> pl.Da
     and sign pool the votes of both.
     """
     likely = (pl.col("votes") >= least * pl.col("support")) & (
-        pl.col("votes") >= opportunity * pl.col("exposed")
+        pl.col("votes") >= opportunity * pl.col("n_exposed")
     )
     edges = _of_pairs(rows, likely | pl.col("required"))  # first a cheap filter: the test below is slow
-    votes, support, exposed = (edges[name].to_numpy() for name in ("votes", "support", "exposed"))
+    votes, support, exposed = (edges[name].to_numpy() for name in ("votes", "support", "n_exposed"))
     passes = (votes >= MIN_VOTES) & _begins_at(votes, support, least)
     passes &= _begins_at(votes, exposed, opportunity)
     edges = edges.with_columns(passes=pl.Series(passes), threshold=pl.lit(least))
@@ -251,7 +251,7 @@ def _any_misses(votes: Floats, rows: NDArray[np.int64]) -> Floats:  # noqa: ARG0
 
 
 def _stability(rows: pl.DataFrame, of_tested: Border, of_met: Border) -> pl.Series:
-    votes, met, tested = (rows[name].to_numpy() for name in ("votes", "exposed", "support"))
+    votes, met, tested = (rows[name].to_numpy() for name in ("votes", "n_exposed", "support"))
     return pl.Series(stability(votes, met, tested, of_tested, of_met))
 
 

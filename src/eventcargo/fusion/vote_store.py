@@ -14,10 +14,10 @@ from typing import Any
 
 import polars as pl
 
-from eventcargo.edges import POSITIVES, EdgeFolder, EdgeTable, summed
+from eventcargo.edges import POLARITIES, POSITIVES, EdgeFolder, EdgeTable, summed
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.files import atomic_folder, read_document, write_document
-from eventcargo.fusion.counting import POLARITIES, TESTS
+from eventcargo.fusion.counting import TESTS
 from eventcargo.fusion.votes import TABLES, Count, Kind, Votes
 
 FREE = ("shard", "shards")
@@ -119,6 +119,11 @@ class VoteStore:
     def _rates(self) -> pl.DataFrame:
         share = pl.when(pl.col("sequences") > 0).then(pl.col("positives") / pl.col("sequences"))
         return self.positives.select("label", rate=share)
+
+    @property
+    def label_positives(self) -> dict[str, int]:
+        """Number of sequences that carry each label, tested or not, by name."""
+        return dict(self.positives.select("label", "positives").iter_rows())
 
     @property
     def n_sequences(self) -> int | None:

@@ -4,20 +4,17 @@ An edge votes once per sequence, with its strongest occurrence. All columns are 
 counted apart and joined give the same bytes as the whole, in any order and any division.
 """
 
-import warnings
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
 
-from eventcargo.edges import EdgeTable, summed
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning
+from eventcargo.edges import POLARITIES, EdgeTable, summed
+from eventcargo.errors import ConfigError, DataError
 from eventcargo.fusion.counting import (
     GRAINS,
     KINDS,
-    POLARITIES,
     SUMS,
     TESTS,
     Keys,
@@ -44,13 +41,13 @@ COUNTS: dict[str, pl.DataType] = {
     "before": pl.Int64(),
     "entropy": pl.Int64(),
 }
-EXPOSED: dict[str, pl.DataType] = {
+N_EXPOSED: dict[str, pl.DataType] = {
     "label": pl.String(),
     "event": pl.String(),
-    "exposed": pl.Int64(),  # tested sequences in which the event type occurs
+    "n_exposed": pl.Int64(),  # tested sequences in which the event type occurs
 }
 SUPPORT: dict[str, pl.DataType] = {"label": pl.String(), "support": pl.Int64()}
-TABLES = {"counts": COUNTS, "exposed": EXPOSED, "tested": SUPPORT}
+TABLES = {"counts": COUNTS, "exposed": N_EXPOSED, "tested": SUPPORT}
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,10 @@ class Votes:
     that meets in a tested sequence, even without an edge, so that parts can be added. `tested` has the
     support of every label. Each is sorted by name.
 
-    >>> Votes.of(EdgeTable.join([])).table.columns[:6]
-    ['label', 'event', 'votes', 'support', 'exposed', 'frequency']
+    >>> count = Count()
+    >>> count.add(EdgeTable.join([]))
+    >>> count.votes()
+    {}
     """
 
     test: str
@@ -77,37 +76,10 @@ class Votes:
             if dict(getattr(self, name).schema) != schema:
                 columns = ", ".join(getattr(self, name).columns)
                 raise DataError(f"the table {name} of the votes has unexpected columns: {columns}")
-        _check(self.table, "votes", "exposed")
-        most = self.exposed.group_by("label").agg(pl.col("exposed").max())
-        if len(most.join(self.tested, on="label", how="left").filter(_more("exposed", "support"))):
-            _check(self.exposed.join(self.tested, on="label", how="left"), "exposed", "support")
-
-    @classmethod
-    def of(cls, table: EdgeTable, test: str = "total", polarity: str = "present") -> "Votes":
-        """The votes of one test and polarity."""
-        _check_kind(test, polarity)
-        count = Count()
-        count.add(table)
-        votes = count.votes()
-        if (test, polarity) not in votes and len(table.support):
-            warnings.warn(
-                f"0 labels were tested by {test} where they are {polarity}, {len(table.support):,} otherwise",
-                EventCargoWarning,
-                stacklevel=2,
-            )
-        return votes.get((test, polarity), _none(test, polarity))
-
-    @classmethod
-    def join(cls, parts: "Iterable[Votes]") -> "Votes":
-        """The sums over parts of one test and polarity that have no sequence in common."""
-        given = list(parts)
-        kinds = sorted({(part.test, part.polarity) for part in given})
-        if len(kinds) != 1:
-            raise DataError(f"votes of {len(kinds)} kinds cannot be joined: {kinds}; use parts of one kind")
-        count = Count()
-        for part in given:
-            count.add_votes(part)
-        return count.votes().get(kinds[0], _none(*kinds[0]))
+        _check(self.table, "votes", "n_exposed")
+        most = self.exposed.group_by("label").agg(pl.col("n_exposed").max())
+        if len(most.join(self.tested, on="label", how="left").filter(_more("n_exposed", "support"))):
+            _check(self.exposed.join(self.tested, on="label", how="left"), "n_exposed", "support")
 
     @cached_property
     def support(self) -> dict[str, int]:
@@ -130,9 +102,9 @@ class Votes:
             pl.when(known.get(name, True)).then(pl.col(name) / GRAINS / pl.col("votes")).alias(name)
             for name in SUMS
         ]
-        counts = ["votes", "support", "exposed"]
+        counts = ["votes", "support", "n_exposed"]
         frequency = (pl.col("votes") / pl.col("support")).alias("frequency")
-        filled = joined.with_columns(pl.col("support", "exposed").fill_null(0))
+        filled = joined.with_columns(pl.col("support", "n_exposed").fill_null(0))
         return filled.select(*pairs, *counts, frequency, *means, "promoting")
 
 
@@ -149,7 +121,7 @@ class Count:
         self._start()
 
     def _start(self) -> None:
-        self._counts, self._exposed = (Keys(), Sums([*COUNTS][2:])), (Keys(), Sums(["exposed"]))
+        self._counts, self._exposed = (Keys(), Sums([*COUNTS][2:])), (Keys(), Sums(["n_exposed"]))
         self._tested = dict[Kind, list[pl.DataFrame]]()
 
     def add(self, table: EdgeTable) -> None:
@@ -167,7 +139,7 @@ class Count:
 
     def _add_exposed(self, exposed: pl.DataFrame) -> None:
         keys, sums = self._exposed
-        sums.add(keys.of(exposed), exposed.select(exposed="sequences"))
+        sums.add(keys.of(exposed), exposed.select(n_exposed="sequences"))
 
     def _add_edges(self, table: EdgeTable) -> None:
         keys, sums = self._counts
@@ -195,7 +167,7 @@ class Count:
             kind: replace(
                 _none(*kind),
                 counts=counts.get(kind, pl.DataFrame(schema=COUNTS)),
-                exposed=exposed.get(kind, pl.DataFrame(schema=EXPOSED)),
+                exposed=exposed.get(kind, pl.DataFrame(schema=N_EXPOSED)),
                 tested=summed(pl.concat(tested[kind])),
             )
             for kind in sorted(tested)

@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 import pyarrow as pa
 import pyarrow.csv
 
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, counted
 from eventcargo.io.text import GZIP_ERRORS, check_utf8, open_bytes
 
 BLOCK_BYTES = 1 << 23
@@ -94,9 +94,8 @@ def _explain(path: Path, delimiter: str, error: Exception) -> DataError:
         number = 0
         for number, row in enumerate(rows, start=1):
             if len(row) != width:
-                return DataError(
-                    f"{path}, row {number}: {len(row)} fields, but the first line names {width} columns"
-                )
+                fields, columns = counted(len(row), "field"), counted(width, "column")
+                return DataError(f"{path}, row {number}: {fields}, but the first line names {columns}")
     except DataError as refusal:
         return refusal
     except GZIP_ERRORS:

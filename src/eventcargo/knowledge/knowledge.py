@@ -38,19 +38,14 @@ class Resolved:
     """Knowledge about every pair of some labels and event types.
 
     >>> resolved = Resolved(("brake",), ("P01", "U03"), np.array([[True, False]]), frozenset())
-    >>> resolved.permits("brake", "P01"), resolved.permits("brake", "U03")
-    (True, False)
+    >>> resolved.table(["brake", "new"], ["P01", "U03"]).tolist()
+    [[True, False], [True, True]]
     """
 
     label_names: tuple[str, ...]
     event_names: tuple[str, ...]
     allowed: Flags  # (labels, event types)
     required: frozenset[tuple[str, str]]  # (label, event type)
-
-    def permits(self, label: str, event: str) -> bool:
-        """Whether a pair may be an edge; True if a name was not among those resolved."""
-        row, column = self._labels.get(label), self._events.get(event)
-        return row is None or column is None or bool(self.allowed[row, column])
 
     def table(self, label_names: Sequence[str], event_names: Sequence[str]) -> Flags:
         """Which pairs of these names may be edges: (labels, event types), in the order given."""

@@ -1,10 +1,11 @@
-"""Parse knowledge files: JSON, or YAML if PyYAML is installed; a repeated key is refused."""
+"""Read knowledge from JSON or YAML; a key that appears twice is refused."""
 
-import importlib
 import json
 from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from eventcargo.errors import ConfigError
 
@@ -31,12 +32,7 @@ def _from_json(text: str) -> Any:
 
 
 def _from_yaml(text: str) -> Any:
-    try:
-        yaml = importlib.import_module("yaml")
-    except ImportError:
-        raise ConfigError("YAML needs the package PyYAML; install it, or write the same as JSON") from None
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
+    class Loader(yaml.SafeLoader):
         """A loader that refuses repeated keys."""
 
     def construct(loader: Any, node: Any) -> dict[Hashable, Any]:

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from eventcargo.batches import Batch
 from eventcargo.events import EventDataset
 from eventcargo.models.base_rates import Rates
-from eventcargo.models.calibration import Answers, Calibration, Floats, log_losses
+from eventcargo.models.calibration import Answers, Calibration, Floats
 from eventcargo.models.counts import Counts
 from eventcargo.models.density import DensityModel, walk
 from eventcargo.models.quality import label_quality, overall_quality
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.quality import Quality
+from eventcargo.statistics.log_loss import log_losses
 
 MAX_SEQUENCES, MAX_EVENTS = 20_000, 10_000
 """Most held-out sequences whose labels are measured, and about how many of their events."""
@@ -40,7 +41,7 @@ def appraise(model: Transformer, kept: EventDataset, held: EventDataset, unlabel
     rates = Rates.of(kept, model.vocabulary, unlabelled)
     rows = label_quality(model.label_names, kept.support, rates.labels, answers.truth, answers.whole, logits)
     overall = overall_quality(rows, answers.truth, answers.whole, logits)
-    overall["prefix_log_loss"] = float(log_losses(answers.truth, prefix).mean()) if prefix.size else None
+    overall["prefix_log_loss"] = float(log_losses(prefix, answers.truth).mean()) if prefix.size else None
     model.distrust([at for at, row in enumerate(rows) if not row.trusted])
     return Quality(rows, overall, event_quality(model, kept, held, rates))
 
@@ -59,7 +60,7 @@ def crossed(answers: Answers) -> tuple[Floats, Floats, bool]:
             fitted = fitted if with_slopes else fitted.without_slopes()
             logits[rows], prefix[rows] = fitted.whole(measured), fitted.prefix(measured)
         tried.append((logits, prefix))
-    losses = [log_losses(answers.truth, logits).sum() for logits, _ in tried]
+    losses = [log_losses(logits, answers.truth).sum() for logits, _ in tried]
     helps = bool(losses[0] < losses[1])
     return (*tried[0 if helps else 1], helps)
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.statistics.log_loss import log_losses
+
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
 
@@ -86,16 +88,6 @@ class Calibration:
         return self.prefix_slope * answers.prefix
 
 
-def log_losses(truth: Truth, logits: Floats) -> Floats:
-    """The log-loss of each logit, in nats.
-
-    >>> log_losses(np.array([True]), np.array([0.0])).round(3).tolist()
-    [0.693]
-    """
-    losses: Floats = np.logaddexp(0.0, logits) - truth * logits
-    return losses
-
-
 def lead(worse: Floats, better: Floats) -> Floats:
     """Standard errors by which the losses `better` are in sum below the losses `worse`, per column.
 
@@ -112,9 +104,9 @@ def choose_gates(answers: Answers) -> Floats:
     """1 for labels that the Transformer clearly helps, 0 for others; all 1 without a linear term."""
     if answers.explicit is None:
         return np.ones(answers.truth.shape[1])
-    alone, both = (log_losses(answers.truth, logits) for logits in (answers.explicit, answers.whole))
+    alone, both = (log_losses(logits, answers.truth) for logits in (answers.explicit, answers.whole))
     rates = answers.truth.mean(axis=0, keepdims=True).clip(1e-12, 1 - 1e-12)
-    base = log_losses(answers.truth, np.log(rates) - np.log1p(-rates)).sum(axis=0)
+    base = log_losses(np.log(rates) - np.log1p(-rates), answers.truth).sum(axis=0)
     matters = (alone - both).sum(axis=0) > SHARE * base
     helped: Floats = ((lead(alone, both) > GAIN) & matters).astype(np.float64)
     return helped
@@ -131,7 +123,7 @@ def fit_slopes(truth: Truth, logits: Floats) -> Floats:
     """One slope per label, shrunk toward the slope of all labels."""
     # Maximum a posteriori on a grid: log slope ~ Normal(centre, SPREAD^2) per label, and the centre itself,
     # the slope of all labels together, ~ Normal(0, SPREAD^2).
-    losses = np.array([log_losses(truth, np.exp(at) * logits).sum(axis=0) for at in LOG_SLOPES])  # (grid, Y)
+    losses = np.array([log_losses(np.exp(at) * logits, truth).sum(axis=0) for at in LOG_SLOPES])  # (grid, Y)
     pooled = losses.sum(axis=1) + LOG_SLOPES**2 / (2 * SPREAD**2)
     centre = LOG_SLOPES[pooled.argmin()]
     penalty = (LOG_SLOPES - centre) ** 2 / (2 * SPREAD**2)

@@ -37,14 +37,12 @@ class HuggingFace(DensityModel):
     Next-event logits are restricted to the ids of the vocabulary, so the probability of further ids is
     redistributed among these. Without `label_head`, the head starts at zero: every label has probability 1/2.
 
-    >>> try:
-    ...     from transformers import LlamaConfig, LlamaForCausalLM
-    ...     sizes = dict(vocab_size=6, hidden_size=8, intermediate_size=8, num_attention_heads=2)
-    ...     tiny = LlamaForCausalLM(LlamaConfig(num_hidden_layers=1, **sizes))
-    ...     print(HuggingFace(tiny, Vocabulary(("x", "y")), ("bad",)).label_head.out_features)
-    ... except ImportError:
-    ...     print(1)
-    1
+    >>> from transformers import LlamaConfig, LlamaForCausalLM
+    >>> sizes = dict(vocab_size=6, hidden_size=8, intermediate_size=8, num_attention_heads=2)
+    >>> tiny = LlamaForCausalLM(LlamaConfig(num_hidden_layers=1, **sizes))
+    >>> model = HuggingFace(tiny, Vocabulary(("x", "y")), ("bad",))
+    >>> model.label_head.out_features, model.label_names
+    (1, ('bad',))
     """
 
     def __init__(

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from eventcargo.errors import counted
-from eventcargo.models.calibration import Floats, Truth, lead, log_losses
+from eventcargo.models.calibration import Floats, Truth, lead
 from eventcargo.quality import LabelQuality
+from eventcargo.statistics.log_loss import log_losses
 
 CLEARLY = 1.645
 """Standard errors by which a label's model must beat its base rate; by chance it does once in twenty."""
@@ -35,7 +36,7 @@ def label_quality(
     (1.0, 1.0, True)
     """
     base = np.broadcast_to(np.log(rates) - np.log1p(-rates), truth.shape)
-    losses, base_losses, raw_losses = (log_losses(truth, each) for each in (logits, base, raw))
+    losses, base_losses, raw_losses = (log_losses(each, truth) for each in (logits, base, raw))
     leads = lead(base_losses, losses)
     probabilities, raw_probabilities = _sigmoid(logits), _sigmoid(raw)
     rows = []

@@ -29,8 +29,8 @@ class ExtractConfig(CasesConfig, PrefixConfig):
     (relative), the mean strength of many sequences (pooled), or threshold (static)"""
     z_threshold: float = setting(2.75, ge=0)
     """prefix: standard deviations above the mean, for the relative threshold"""
-    preset: Literal["default", "paper"] = "default"
-    """paper: the prefix test with the paper's settings, which override all others of that test"""
+    paper: bool = False
+    """run the prefix test with the paper's settings, whatever else is set for it"""
     shard: int = setting(2048, ge=1)
     """sequences per shard; does not change the result"""
     workers: int = setting(0, ge=0)
@@ -47,14 +47,14 @@ class ExtractConfig(CasesConfig, PrefixConfig):
     @property
     def tests(self) -> tuple[str, ...]:
         """Names of the tests to run."""
-        if self.preset == "paper":
+        if self.paper:
             return ("prefix",)
         return ("prefix", "total") if self.test == "both" else (self.test,)
 
     @property
     def pools(self) -> bool:
         """Whether the threshold must first be fitted to the scores of many sequences."""
-        return "prefix" in self.tests and self.threshold_kind == "pooled" and self.preset != "paper"
+        return "prefix" in self.tests and self.threshold_kind == "pooled" and not self.paper
 
     def configured_tests(
         self, pooled: float | None = None, allowed: Flags | None = None
@@ -69,7 +69,7 @@ class ExtractConfig(CasesConfig, PrefixConfig):
         return [made[name] for name in self.tests]
 
     def _threshold(self, pooled: float | None) -> EdgeThreshold:
-        if self.preset == "paper":
+        if self.paper:
             return PAPER_THRESHOLD
         if self.threshold_kind == "pooled" and pooled is not None:
             return StaticThreshold(pooled)
@@ -84,7 +84,7 @@ class ExtractConfig(CasesConfig, PrefixConfig):
         """Settings of the prefix test alone."""
         names = PrefixConfig.__dataclass_fields__
         own = replace(PrefixConfig(), **{name: getattr(self, name) for name in names})
-        return PAPER if self.preset == "paper" else own
+        return PAPER if self.paper else own
 
 
 def memory(text: str) -> float:

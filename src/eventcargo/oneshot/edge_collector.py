@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.batches import MARKS, Batch
-from eventcargo.edges import EDGES, EXPOSED, POSITIVES, SUPPORT, EdgeTable
+from eventcargo.edges import EDGES, EXPOSED, POLARITIES, POSITIVES, SUPPORT, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.scores import EventScores
@@ -17,9 +17,6 @@ from eventcargo.oneshot.total import Types
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-POLARITIES = ("absent", "present")
-"""Whether a sequence carries the label it is tested for."""
 
 
 class EdgeCollector:
@@ -88,7 +85,7 @@ class EdgeCollector:
             "sequence": pl.Series(self._data.sequence_ids).cast(pl.String)[rows],
             "label": self._labels[labels],
             "event": self._events[numbers["event"].to_numpy()],
-            "polarity": pl.Series(POLARITIES, dtype=pl.String)[carried.astype(np.int64)],
+            "polarity": pl.Series(POLARITIES, dtype=pl.String)[(~carried).astype(np.int64)],
         }
         return _table(EDGES, columns)
 

@@ -17,7 +17,7 @@ import polars as pl
 import scipy.sparse as sp
 
 from eventcargo.batches import report_cuts
-from eventcargo.edges import EdgeFolder, EdgeTable
+from eventcargo.edges import POLARITIES, EdgeFolder, EdgeTable
 from eventcargo.errors import DataError, EventCargoWarning, counted
 from eventcargo.events import EventDataset
 from eventcargo.files import atomic_file, read_document, write_document
@@ -25,7 +25,6 @@ from eventcargo.knowledge import Knowledge
 from eventcargo.models.density import DensityModel, check_labels, check_values, walk
 from eventcargo.oneshot.cases import Cases, select_cases
 from eventcargo.oneshot.config import ExtractConfig
-from eventcargo.oneshot.edge_collector import POLARITIES
 from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.score_shard import BLOCK, Flags, sequence_seeds
 from eventcargo.oneshot.scores import EventScores

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.batches import Batch, Batches, packed
-from eventcargo.edges import EdgeTable
+from eventcargo.edges import POLARITIES, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.cases import Cases
-from eventcargo.oneshot.edge_collector import POLARITIES, EdgeCollector
+from eventcargo.oneshot.edge_collector import EdgeCollector
 from eventcargo.oneshot.scores import EventScores, OneshotTest
 from eventcargo.oneshot.thresholds import EdgeThreshold
 from eventcargo.oneshot.total import Types

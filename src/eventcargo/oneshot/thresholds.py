@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.config import Settings, setting
-from eventcargo.errors import DataError, counted
+from eventcargo.errors import DataError
 from eventcargo.oneshot.scores import EventScores
 
 Floats = NDArray[np.float64]
@@ -146,28 +146,6 @@ def fit_pooled_threshold(parts: Iterable[EventScores], floor: float = FLOOR) -> 
         )
     total = math.fsum(strength for scores in parts for strength in scores.strength.tolist())
     return StaticThreshold(total / count, floor)
-
-
-def choose_cut(strength: Floats, is_true: Flags, floor: float = FLOOR) -> StaticThreshold:
-    """The threshold with the best F1 on pairs of known truth; ties go to the largest.
-
-    It lies midway between the weakest edge and the strongest pair that is not an edge.
-
-    >>> choose_cut(np.array([0.9, 0.5, 0.3, 0.1]), np.array([True, True, False, False])).threshold
-    0.4
-    """
-    if len(strength) != len(is_true) or not is_true.any():
-        raise DataError(
-            f"{counted(len(strength), 'strength')} and {counted(len(is_true), 'truth value')}, "
-            f"{int(is_true.sum()):,} of them true; give one truth value per strength, at least one true"
-        )
-    order = np.argsort(-strength, kind="stable")
-    values = np.append(strength[order], 0.0)
-    hits = np.cumsum(is_true[order])
-    f1 = 2 * hits / (np.arange(1, len(order) + 1) + is_true.sum())
-    f1[values[:-1] == values[1:]] = -1  # equal strengths are kept together
-    best = int(np.argmax(f1))
-    return StaticThreshold(float(values[best] + values[best + 1]) / 2, floor)
 
 
 def _groups(scores: EventScores) -> NDArray[np.int64]:

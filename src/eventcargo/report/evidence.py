@@ -11,12 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eventcargo.edges import EdgeTable
+from eventcargo.edges import POLARITIES, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.sequences import EventSequence
 
-POLARITIES = ("present", "absent")
 CANDIDATES = 20
 """Number of candidate sequences for each cause: the strongest."""
 

@@ -28,7 +28,7 @@ STEPS = 10_000
 
 SETTING_NAMES = {
     "max_time": "time limit",
-    "max_length": "longest sequence",
+    "max_length": "length limit",
     "steps": "training steps",
     "size": "model size",
     "test": "test of phase 1",

@@ -59,8 +59,8 @@ class DescriptionLength:
     def holds(self, rule: Dnf) -> Mask:
         """The patterns in which a rule holds."""
         result = np.zeros(self.held.shape[1], bool)
-        for part in rule:
-            result |= self.part_holds(part)
+        for conjunction in rule:
+            result |= self.part_holds(conjunction)
         return result
 
     def count(self, mask: Mask) -> tuple[float, float]:
@@ -70,9 +70,9 @@ class DescriptionLength:
     def price(self, rule: Dnf) -> float:
         """Nats to write a rule; literals shared by all conjunctions are written once, as `(A | B) & C`."""
         shared = frozenset.intersection(*rule)
-        if any(len(part - shared) != 1 for part in rule):
+        if any(len(conjunction - shared) != 1 for conjunction in rule):
             shared = frozenset()
-        used = [literal for part in rule for literal in part - shared] + list(shared)
+        used = [literal for conjunction in rule for literal in conjunction - shared] + list(shared)
         return float(self.prices[sorted(used)].sum()) + self.penalty * len(rule)
 
     def saved(self, rule: Dnf) -> float:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from eventcargo.rules.literals import Literal
+from eventcargo.statistics.distinct_rows import distinct_rows
 
 Figures = NDArray[np.float32]
 
@@ -36,7 +37,7 @@ class LiteralPatterns:
 
         `elsewhere` adds sequences, with and without the label, in which no literal holds.
         """
-        example, which = _distinct(held)
+        example, which = distinct_rows(held.T)
         nothing = np.zeros((len(literals), 1), np.float32)
         carrying = np.append(np.bincount(which, carried, len(example)), elsewhere[0])
         lacking = np.append(np.bincount(which, ~carried, len(example)), elsewhere[1])
@@ -51,20 +52,6 @@ class LiteralPatterns:
     def totals(self) -> tuple[float, float]:
         """Sequences with and without the label."""
         return float(self.carrying.sum()), float(self.lacking.sum())
-
-
-def _distinct(held: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """An example of every distinct column, and for each column the number of its example; 64 rows at once."""
-    example, which = np.zeros(1, np.int64), np.zeros(held.shape[1], np.int64)
-    for start in range(0, len(held), 64):
-        block = held[start : start + 64]
-        rows = np.zeros((64, held.shape[1]), bool)
-        rows[: len(block)] = block
-        words = np.ascontiguousarray(np.packbits(rows, axis=0).T).view(np.int64).reshape(-1)
-        _, numbers = np.unique(words, return_inverse=True)
-        joined = which * (int(numbers.max(initial=0)) + 1) + numbers
-        _, example, which = np.unique(joined, return_index=True, return_inverse=True)
-    return example, which
 
 
 def log_likelihood(carrying: ArrayLike, lacking: ArrayLike) -> NDArray[np.float64]:

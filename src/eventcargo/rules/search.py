@@ -105,7 +105,7 @@ class Search:
     def _extended(self, front: list[Conjunction], covered: Mask, weight: float | None) -> Scored:
         """The best `WIDTH` extensions of the front by one literal, with their scores."""
         worth, patterns = self.worth, self.worth.patterns
-        free = np.stack([worth.part_holds(part) & ~covered for part in front])
+        free = np.stack([worth.part_holds(conjunction) & ~covered for conjunction in front])
         hits = (free * patterns.carrying) @ worth.held.T  # (front, literals)
         alarms = (free * patterns.lacking) @ worth.held.T
         if weight is None:
@@ -114,9 +114,9 @@ class Search:
         else:
             scores = np.asarray(hits - weight * alarms, np.float64)
         scores[hits < MIN_HITS] = -np.inf
-        for row, part in enumerate(front):
-            scores[row] -= worth.prices + worth.prices[sorted(part)].sum()
-            scores[row, [*part, *map(worth.opposite, part)]] = -np.inf
+        for row, literals in enumerate(front):
+            scores[row] -= worth.prices + worth.prices[sorted(literals)].sum()
+            scores[row, [*literals, *map(worth.opposite, literals)]] = -np.inf
         return _top(front, scores)
 
     def _plain(self, rule: Dnf) -> Dnf:
@@ -143,12 +143,12 @@ def _top(front: list[Conjunction], scores: NDArray[np.float64]) -> Scored:
 
 def _shorter(rule: Dnf) -> Iterator[Dnf]:
     """The rule with a conjunction or a literal dropped."""
-    for part in rule:
-        others = rule - {part}
+    for conjunction in rule:
+        others = rule - {conjunction}
         yield others
-        yield from (others | {part - {literal}} for literal in part if len(part) > 1)
+        yield from (others | {conjunction - {literal}} for literal in conjunction if len(conjunction) > 1)
 
 
 def _key(rule: Dnf) -> list[list[int]]:
     """A rule as sorted numbers: an order that does not depend on the search."""
-    return sorted(sorted(part) for part in rule)
+    return sorted(sorted(conjunction) for conjunction in rule)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.config import check_at_least, setting
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, counted
 from eventcargo.simulate.arrangement import (
     ArrangedConfig,
     Cast,
@@ -34,8 +34,8 @@ class RecencyConfig(ArrangedConfig):
         check_at_least(self, "last", self.labels)
         if self.length_min < self.last + self.labels:
             raise ConfigError(
-                f"length_min={self.length_min} leaves no room before the last {self.last} events for "
-                f"{self.labels} causes; use at least {self.last + self.labels}"
+                f"length_min={self.length_min}: use at least {self.last + self.labels}, for the last "
+                f"{counted(self.last, 'event')} and {counted(self.labels, 'cause')} before them"
             )
 
 

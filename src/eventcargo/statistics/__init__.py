@@ -1,1 +1,1 @@
-"""Tests and intervals on counts: contingency tables, G2, false-discovery control, intervals of shares."""
+"""Statistics of counts: contingency tables, G2, false-discovery control, risk difference, intervals."""

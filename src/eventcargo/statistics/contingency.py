@@ -20,6 +20,9 @@ Rows = NDArray[np.int32]
 BLOCK_CELLS = 1 << 18
 """Cells of dense tables held at once for one target: bounds memory and fits the cache."""
 
+BITS = 32
+"""Columns of a condition that one code holds; further columns are added in words of the same size."""
+
 FEW_CANDIDATES = 64
 """Up to this many candidates, columns are gathered one by one instead of by a product."""
 
@@ -107,9 +110,7 @@ class Contingency:
             at += height
 
     def _strata(self, target: Rows, condition: Sequence[int]) -> Strata:
-        code = np.zeros(self._n_rows, np.int64)
-        for bit, column in enumerate(condition):
-            code[self.rows(column)] |= 1 << bit
+        code = self._codes(condition)
         touched = np.flatnonzero(code)
         occupied, stratum_of = np.unique(code[touched], return_inverse=True)
         stratum = np.zeros(self._n_rows, np.int64)
@@ -122,6 +123,16 @@ class Contingency:
         number = np.where(varies, np.cumsum(varies) - 1, -1)
         renumbered = np.where(varies[stratum], 2 * number[stratum] + (group & 1), -1)
         return Strata(renumbered.astype(np.int32), sizes[varies], subtract=bool(varies[0]))
+
+    def _codes(self, condition: Sequence[int]) -> NDArray[np.int64]:
+        """A code per sequence: equal if the same columns of the condition are present, 0 if none is."""
+        code = np.zeros(self._n_rows, np.int64)
+        for start in range(0, len(condition), BITS):
+            if start:  # all bits are used: renumber the codes, 0 stays 0
+                code = np.unique(np.append(code, 0), return_inverse=True)[1][:-1] << BITS
+            for bit, column in enumerate(condition[start : start + BITS]):
+                code[self.rows(column)] |= 1 << bit
+        return code
 
     def _product(self, all_strata: Sequence[Strata]) -> sp.csr_array:
         """Counts of every column in every group of every pair: (groups, columns), sparse."""

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, betaln, gammaincc, gammaln, xlogy
 
+from eventcargo.statistics.distinct_rows import distinct_rows
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -43,7 +45,7 @@ class PatternCounts:
     def of(cls, columns: NDArray[np.bool_], carries: NDArray[np.bool_], n_blank: int = 0) -> "PatternCounts":
         """Count the distinct rows; `n_blank` further sequences have neither a column nor the label."""
         with_blank = np.concatenate([np.zeros((1, columns.shape[1]), bool), columns])
-        first, number = _distinct(with_blank)
+        first, number = distinct_rows(with_blank)
         counts = np.zeros((len(first), 2), np.int64)
         np.add.at(counts, (number[1:], carries.astype(np.int64)), 1)
         counts[number[0], 0] += n_blank
@@ -51,20 +53,10 @@ class PatternCounts:
 
     def tables(self, column: int, condition: Sequence[int]) -> Ints:
         """Numbers of sequences by stratum of the condition, column and label: (strata, 2, 2)."""
-        first, stratum = _distinct(self.columns[:, list(condition)])
+        first, stratum = distinct_rows(self.columns[:, list(condition)])
         tables = np.zeros((len(first), 2, 2), np.int64)
         np.add.at(tables, (stratum, self.columns[:, column].astype(np.int64)), self.counts)
         return tables
-
-
-def _distinct(columns: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """The first of each set of equal rows, and for every row the number of its set."""
-    if columns.shape[1] == 0:
-        return np.zeros(min(1, len(columns)), np.int64), np.zeros(len(columns), np.int64)
-    packed = np.ascontiguousarray(np.packbits(columns, axis=1))
-    words = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, number = np.unique(words, return_index=True, return_inverse=True)
-    return first, number
 
 
 @dataclass(frozen=True)
@@ -185,7 +177,7 @@ def _compared(tables: Ints) -> tuple[Ints, Ints]:
 
 
 def _at_most(without: Ints, having: Ints, saved: Floats) -> float:
-    """Upper bound of the code length of some sequences under the rates of others, minus what is saved."""
+    """Upper bound of the code length of some sequences under the rates of others, minus `saved`."""
     # sum of the lengths at the estimated rates + sqrt(sum of squared changes at the unfavourable bounds)
     middle = _length(having, _rate(without)) - saved
     worst = np.maximum(*(_length(having, _limit(without, tail)) for tail in (DOUBT, 1 - DOUBT))) - saved
@@ -202,21 +194,6 @@ def own_residual_information(tables: Ints) -> float:
     """
     having = tables[:, 1]
     return float((betaln(0.5, 0.5) - betaln(having[:, 1] + 0.5, having[:, 0] + 0.5)).sum())
-
-
-def risk_difference(tables: Ints) -> float:
-    """The label's rate with the column minus its rate without, averaged over strata (Mantel-Haenszel).
-
-    sum w (rate with - rate without) / sum w, w = n_with n_without / n (Greenland & Robins 1985).
-
-    >>> round(risk_difference(np.array([[[9, 1], [1, 9]], [[8, 2], [2, 8]]])), 6)
-    0.7
-    """
-    without, having = tables[:, 0].astype(np.float64), tables[:, 1].astype(np.float64)
-    weight = without.sum(1) * having.sum(1) / np.maximum(tables.sum((1, 2)), 1)
-    rates = (counts[:, 1] / np.maximum(counts.sum(1), 1.0) for counts in (having, without))
-    difference = next(rates) - next(rates)
-    return float((weight * difference).sum() / weight.sum()) if weight.sum() > 0 else 0.0
 
 
 def incomparable(tables: Ints, carried: bool) -> int:

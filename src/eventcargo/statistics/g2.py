@@ -20,6 +20,9 @@ from scipy.special import gammaincc, gammainccinv
 from eventcargo.errors import ConfigError
 from eventcargo.statistics.contingency import Contingency, Rows, Tables
 
+MAX_FULL_DOF = 62
+"""Largest exponent of 2 in full degrees of freedom: no data set has enough sequences for more."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -130,7 +133,7 @@ class IndependenceTest:
         varies = (with_event > 0) & (with_event < strata[:, None])
         dof = np.count_nonzero(varies, axis=0)
         if self.dof == "full":
-            dof = np.where(dof > 0, 2**n_condition, 0)
+            dof = np.where(dof > 0, 2 ** min(n_condition, MAX_FULL_DOF), 0)
         if (strata < self.min_rows_per_dof).any() or self.dof == "full":
             rows = strata.astype(np.float64) @ varies
             dof = np.where(rows >= self.min_rows_per_dof * dof, dof, 0)

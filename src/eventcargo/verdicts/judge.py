@@ -21,7 +21,7 @@ def judge(
     *,
     seed: int = 0,
 ) -> dict[str, Verdict]:
-    """A verdict for every label of the graph; `quality` is that of the label models on held-out sequences.
+    """A verdict for every label of the graph; `quality` describes the label models on held-out sequences.
 
     >>> from eventcargo.events import EventSequence
     >>> kinds = [(("x", "y"), ("bad",)), (("y",), ())] * 60

@@ -13,6 +13,7 @@ from scipy.special import xlogy
 from sklearn.tree import DecisionTreeRegressor
 
 from eventcargo.events import EventDataset
+from eventcargo.statistics.distinct_rows import distinct_rows
 from eventcargo.verify.arrangements import MemberArrangements
 
 Flags = NDArray[np.bool_]
@@ -89,7 +90,8 @@ def _folds(carries: Flags, rng: np.random.Generator) -> Ints:
 
 
 def _predicted(columns: Flags, carries: Flags, folds: Ints) -> Predictability:
-    patterns, number = _distinct(columns)
+    first, number = distinct_rows(columns)
+    patterns = columns[first]
     counts = np.zeros((FOLDS, len(patterns), 2))
     np.add.at(counts, (folds, number, carries.astype(np.int64)), 1)
     probabilities = np.empty((FOLDS, len(patterns)))
@@ -115,13 +117,3 @@ def _grown(patterns: Flags, counts: Floats) -> Floats:
     np.add.at(sums, leaves, counts)
     probability: Floats = (sums[:, 1] + rate) / (sums.sum(axis=1) + 1)
     return np.clip(probability, 1e-9, 1 - 1e-9)[leaves]
-
-
-def _distinct(columns: Flags) -> tuple[Flags, Ints]:
-    """The distinct rows, and for every row the number of its distinct row."""
-    if columns.shape[1] == 0:
-        return columns[:1], np.zeros(len(columns), np.int64)
-    packed = np.ascontiguousarray(np.packbits(columns, axis=1))
-    words = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, number = np.unique(words, return_index=True, return_inverse=True)
-    return columns[first], number

@@ -3,8 +3,8 @@
 If a boundary is complete, its residuals (label minus predicted probability) are random: neither event types
 outside the boundary nor other labels are associated with them. If some are, something is missing, in the
 boundary or in the records. z is the sum of residuals over the sequences with an event type, or of products
-with another label's residuals, divided by sqrt(its variance + 1); the 1 is there because a sum over rare
-coincidences is not normal.
+with another label's residuals, divided by sqrt(its variance + 1); the 1 allows for sums over rare
+coincidences, which are not normal.
 """
 
 from collections.abc import Iterator, Sequence

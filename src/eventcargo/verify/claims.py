@@ -14,8 +14,8 @@ from eventcargo.statistics.exact_g2 import (
     incomparable,
     max_presence_gain,
     residual_information,
-    risk_difference,
 )
+from eventcargo.statistics.risk_difference import risk_difference
 
 PLAUSIBLE = 0.5
 """An edge is refuted if the data leave room for less than this share of its claim."""

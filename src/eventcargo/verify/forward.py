@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.statistics.contingency import Rows
-from eventcargo.statistics.exact_g2 import ExactG2, Ints, risk_difference
+from eventcargo.statistics.exact_g2 import ExactG2, Ints
 from eventcargo.statistics.g2 import G2Tests, Target
+from eventcargo.statistics.risk_difference import risk_difference
 from eventcargo.verify.claims import Claim
 from eventcargo.verify.label_test import LabelTest
 

@@ -42,10 +42,7 @@ class VerifyData:
     def __init__(self, data: EventDataset) -> None:
         self.data = data
         self.test = IndependenceTest(data.presence())
-        by_label = data.label_matrix().tocsc()
-        by_label.sort_indices()
-        parts = np.split(by_label.indices.astype(np.int32), by_label.indptr[1:-1])
-        self.positives: list[Rows] = parts[: len(data.label_names)]
+        self.positives: list[Rows] = data.positives()
 
     @cached_property
     def occurrences(self) -> MemberArrangements:

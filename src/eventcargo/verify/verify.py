@@ -28,13 +28,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from eventcargo.config import Settings, setting
 from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Resolved
+from eventcargo.statistics.discoveries import discoveries
 from eventcargo.verify.claims import Claim
 from eventcargo.verify.forward import forward_select
 from eventcargo.verify.label_test import LabelTest, VerifyData
@@ -124,24 +124,13 @@ def _label_tests(
 def _kept(tested: list[LabelTest], alpha: float) -> list[tuple[str, str, Claim]]:
     """Label, event type and claim of the edges that stay."""
     pairs = [(label_test, claim) for label_test in tested for claim in label_test.claims]
-    passed = _discoveries([claim.p_value for _, claim in pairs], alpha)
+    passed = discoveries([claim.p_value for _, claim in pairs], alpha)
     edges = []
     for (label_test, claim), is_discovery in zip(pairs, passed, strict=True):
         is_confirmed = is_discovery and claim.gain >= claim.least
         if is_confirmed or claim.is_required or not (claim.is_new or claim.refuted):
             edges.append((label_test.name, label_test.ground.data.event_names[claim.event], claim))
     return edges
-
-
-def _discoveries(p_values: list[float | None], alpha: float) -> NDArray[np.bool_]:
-    """Which p-values are discoveries by the Benjamini-Hochberg procedure (1995); None never is."""
-    # reject all p <= p_(k) for the largest k with p_(k) <= alpha * k / n, p_(1) <= ... <= p_(n)
-    given = np.array([np.inf if p_value is None else p_value for p_value in p_values])
-    tested = np.sort(given[np.isfinite(given)])
-    below = np.flatnonzero(tested <= alpha * np.arange(1, len(tested) + 1) / max(1, len(tested)))
-    largest = tested[below[-1]] if len(below) else -1.0
-    passed: NDArray[np.bool_] = given <= largest
-    return passed
 
 
 def _graph(graph: LabelGraph, data: EventDataset, kept: list[tuple[str, str, Claim]]) -> LabelGraph:

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import expit
 
-from eventcargo.models.linear.lasso import SLACK, Fit, base_fit, fit_lasso, log_losses, reweight
+from eventcargo.models.linear.lasso import SLACK, Fit, base_fit, fit_lasso, reweight
+from eventcargo.statistics.log_loss import log_losses
 
 
 def problem(seed: int, n_rows: int = 400, n_columns: int = 60) -> tuple[sp.csc_array, np.ndarray]:

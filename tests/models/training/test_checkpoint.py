@@ -43,10 +43,6 @@ def test_the_fingerprint_differs_where_the_data_differ() -> None:
     assert len({one(), one(event="b"), one(time=1.0), one(label="y")}) == 4
 
 
-def test_the_fingerprint_of_data_without_values_is_that_of_earlier_releases() -> None:
-    assert one() == "1 sequences, 1 events, 6257a277"
-
-
 def test_the_fingerprint_differs_where_values_or_their_names_differ() -> None:
     found = set()
     for value, name in ((1.0, "mileage"), (2.0, "mileage"), (1.0, "heat")):

@@ -20,7 +20,7 @@ from eventcargo.models.linear.fit import fit_linear
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.models.training.trainer import TrainConfig, Training, train
 from eventcargo.models.training.validation import set_aside
-from eventcargo.models.transformer.model import LABEL_PARTS, Transformer, TransformerConfig, preset
+from eventcargo.models.transformer.model import LABEL_PARTS, Transformer, TransformerConfig, transformer_size
 from eventcargo.quality import Quality
 from eventcargo.simulate import simulate
 
@@ -50,7 +50,9 @@ def test_labels_caused_by_presence_are_learnt() -> None:
         "chain", sequences=800, labels=2, event_types=12, length_min=5, length_max=8, seed=100
     ).data
     training = Training(
-        data, TrainConfig(steps=150, checks=2, tokens=512, learning_rate=0.004), preset("tiny", linear=False)
+        data,
+        TrainConfig(steps=150, checks=2, tokens=512, learning_rate=0.004),
+        transformer_size("tiny", linear=False),
     )
     training.run()
     assert training.state.history[-1]["label_f1"] > 0.85
@@ -276,7 +278,7 @@ def test_a_linear_term_is_fitted_first(chain: EventDataset) -> None:
 
 
 def test_the_paper_has_no_linear_term() -> None:
-    assert not preset("paper").linear
+    assert not transformer_size("paper").linear
 
 
 def test_held_out_sequences_are_not_seen_by_the_linear_term(chain: EventDataset) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from eventcargo.errors import ConfigError, DataError
-from eventcargo.models.transformer.config import PRESETS, TransformerConfig, preset
+from eventcargo.models.transformer.config import SIZES, TransformerConfig, transformer_size
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_what_lies_beyond_is_refused_with_its_value(refused: dict[str, Any], sho
 
 
 def test_a_preset_can_be_changed() -> None:
-    changed = preset("small", max_length=77)
+    changed = transformer_size("small", max_length=77)
     assert changed.max_length == 77
-    assert changed.width == PRESETS["small"].width
+    assert changed.width == SIZES["small"].width
 
 
 def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"'huge'.*tiny, small, base, paper"):
-        preset("huge")
+        transformer_size("huge")
 
 
 def test_an_unknown_setting_is_refused_by_name() -> None:

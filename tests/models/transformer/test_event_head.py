@@ -5,7 +5,7 @@ import torch
 from eventcargo.batches import Batch
 from eventcargo.models.density import COLUMNS_AT_ONCE, column_blocks
 from eventcargo.models.transformer import event_head
-from eventcargo.models.transformer.config import preset
+from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.vocabulary import BOS, Vocabulary
 
@@ -13,7 +13,7 @@ from eventcargo.vocabulary import BOS, Vocabulary
 def _asked() -> tuple[Transformer, Batch, np.ndarray]:
     """A random model of more event types than one part has, five sequences, and some of their positions."""
     names, rng = tuple(f"e{number}" for number in range(COLUMNS_AT_ONCE + 9)), np.random.default_rng(4)
-    model = Transformer(preset("tiny"), Vocabulary(names), ["x"]).eval()
+    model = Transformer(transformer_size("tiny"), Vocabulary(names), ["x"]).eval()
     draw = torch.Generator().manual_seed(5)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.3, generator=draw)

@@ -13,7 +13,7 @@ from eventcargo.errors import DataError
 from eventcargo.models.density import DensityModel
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.training.losses import LossConfig, draw_targets, joint_loss
-from eventcargo.models.transformer.model import Transformer, TransformerConfig, preset
+from eventcargo.models.transformer.model import Transformer, TransformerConfig, transformer_size
 from eventcargo.vocabulary import BOS, EOS, PAD
 
 LABELS = ("brake", "fuel", "rust")
@@ -257,7 +257,7 @@ def n_parameters(part: torch.nn.Module) -> float:
 @pytest.mark.slow
 def test_the_size_of_the_paper_takes_a_training_step() -> None:
     vocabulary = Vocabulary(tuple(f"E{i}" for i in range(29_100)))
-    model = Transformer(preset("paper"), vocabulary, [f"L{i}" for i in range(474)])
+    model = Transformer(transformer_size("paper"), vocabulary, [f"L{i}" for i in range(474)])
     label_part = n_parameters(model.label_blocks) + n_parameters(model.label_head)
     assert 80 < n_parameters(model) - label_part < 100
     assert 12 < label_part < 18

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from eventcargo.batches import Batch
 from eventcargo.errors import DataError
-from eventcargo.models.transformer.config import TransformerConfig, preset
+from eventcargo.models.transformer.config import TransformerConfig, transformer_size
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.models.transformer.particles import attend_shared
 from eventcargo.vocabulary import BOS, EOS, PAD, SPECIAL, Vocabulary
@@ -15,11 +15,11 @@ from eventcargo.vocabulary import BOS, EOS, PAD, SPECIAL, Vocabulary
 NAMES = tuple("abcdefgh")
 N, FIRST, LENGTHS = 3, 4, (12, 9)
 SHAPES = {
-    "narrow heads": preset("tiny"),
+    "narrow heads": transformer_size("tiny"),
     "wide heads": TransformerConfig(width=64, layers=3, heads=2, feedforward=32, activation="gelu"),
-    "one block": replace(preset("tiny"), layers=1, times="additive"),
-    "a stack for labels": replace(preset("tiny"), label_layers=2),
-    "one block for labels": replace(preset("tiny"), label_layers=1),
+    "one block": replace(transformer_size("tiny"), layers=1, times="additive"),
+    "a stack for labels": replace(transformer_size("tiny"), label_layers=2),
+    "one block for labels": replace(transformer_size("tiny"), label_layers=1),
 }
 
 
@@ -57,7 +57,7 @@ def test_labels_of_particles_are_those_of_single_sequences(shape: TransformerCon
 
 
 def test_particles_longer_than_the_model_reads_are_refused() -> None:
-    model, batch = random_model(replace(preset("tiny"), max_length=11)), particles()
+    model, batch = random_model(replace(transformer_size("tiny"), max_length=11)), particles()
     with pytest.raises(DataError, match="12 positions, the model reads at most 11"):
         model.particle_labels(batch, N, FIRST, batch.mask, [np.array([0])] * 2)
 

@@ -12,7 +12,7 @@ from eventcargo.batches import Batch, Batches
 from eventcargo.models.base_rates import Rates, ValueScales
 from eventcargo.models.density import label_probabilities
 from eventcargo.models.training.trainer import TrainConfig, Training
-from eventcargo.models.transformer.model import Transformer, TransformerConfig, preset
+from eventcargo.models.transformer.model import Transformer, TransformerConfig, transformer_size
 from eventcargo.models.transformer.values import ValueInput
 
 VOCABULARY = Vocabulary(("a",))
@@ -106,7 +106,7 @@ def test_part_of_a_batch_keeps_its_values() -> None:
 
 
 def test_values_begin_small() -> None:
-    model = Transformer(preset("tiny"), VOCABULARY, (), value_names=["mileage"])
+    model = Transformer(transformer_size("tiny"), VOCABULARY, (), value_names=["mileage"])
     assert model.value_input is not None
     assert model.value_input.weight.std().item() == pytest.approx(0.02, rel=0.3)
 
@@ -173,7 +173,7 @@ def test_a_label_of_the_mileage_alone_is_learnt_with_values_and_not_without() ->
         EventDataset.from_sequences(sequences, value_names=["mileage"]),
         EventDataset.from_sequences(bare),
     ):
-        training = Training(data, config, preset("tiny"))
+        training = Training(data, config, transformer_size("tiny"))
         training.run()
         losses.append(training.state.history[-1]["label_loss"])
     assert losses[0] < 0.35  # 0.12 when this was written

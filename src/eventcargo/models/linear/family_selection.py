@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eventcargo.models.linear.lasso import Fit, Floats, base_fit, fit_lasso, log_losses, reweight
+from eventcargo.models.linear.lasso import Fit, Floats, base_fit, fit_lasso, reweight
+from eventcargo.statistics.log_loss import log_losses
 
 CLEARLY = 1.0
 """Standard errors by which a penalty must be worse before smaller ones are skipped."""

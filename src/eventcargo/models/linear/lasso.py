@@ -14,6 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from eventcargo.statistics.log_loss import log_losses
+
 Floats = NDArray[np.float64]
 
 MAX_STEPS, MAX_SWEEPS = 100, 50
@@ -52,11 +54,6 @@ def base_fit(n_columns: int, n_positive: int, n_rows: int) -> Fit:
     """A fit without weights; the bias is the base rate's logit, smoothed by half a sequence on each side."""
     rate = (n_positive + 0.5) / (n_rows + 1.0)
     return Fit(np.zeros(n_columns), float(np.log(rate / (1 - rate))))
-
-
-def log_losses(logits: Floats, y: Floats) -> Floats:
-    """Log-loss of each row, in nats."""
-    return np.logaddexp(0.0, logits) - y * logits
 
 
 def fit_lasso(

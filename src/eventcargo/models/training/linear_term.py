@@ -3,7 +3,7 @@
 import time
 
 from eventcargo.events import EventDataset
-from eventcargo.models.linear.fit import fit_linear
+from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.training.checkpoint import RunFolder
 from eventcargo.models.training.config import TrainConfig
@@ -21,6 +21,7 @@ def run_term(
     vocabulary: Vocabulary,
     max_length: int,
     config: TrainConfig,
+    linear: LinearConfig,
     folder: RunFolder | None,
     group: ProcessGroup,
     progress: OnProgress | None,
@@ -33,7 +34,9 @@ def run_term(
     if group.is_main:
         limit = SHARE * config.time_limit
         known = data.select(data.label_rows.lengths > 0) if config.unlabelled else data
-        term = fit_linear(known, vocabulary, max_length, seed=config.seed, progress=progress, seconds=limit)
+        term = fit_linear(
+            known, vocabulary, max_length, linear, seed=config.seed, progress=progress, seconds=limit
+        )
         tensors = term.to_tensors()
     shared = group.broadcast_tensors(tensors)
     seconds = group.broadcast(time.monotonic() - began)[0]

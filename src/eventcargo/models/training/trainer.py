@@ -26,6 +26,7 @@ from eventcargo.events import EventDataset
 from eventcargo.models import appraisal
 from eventcargo.models.appraisal import appraise
 from eventcargo.models.base_rates import Rates
+from eventcargo.models.linear.fit import LinearConfig
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.pretrained import load_optimizer, optimizer_tensors, taken, tensors_fingerprint
 from eventcargo.models.training import validation
@@ -60,7 +61,7 @@ def train(
     config: TrainConfig = TrainConfig(),  # noqa: B008 (frozen)
     transformer: TransformerConfig = TransformerConfig(),  # noqa: B008 (frozen)
     *,
-    linear: LinearTerm | None = None,
+    linear: LinearTerm | LinearConfig = LinearConfig(),  # noqa: B008 (frozen)
     vocabulary: Vocabulary | None = None,
     run: str | Path | None = None,
     resume: bool = False,
@@ -68,9 +69,10 @@ def train(
 ) -> Transformer:
     """Train a Transformer on all but the held-out sequences and return the best model of the run.
 
-    The linear term is fitted if `transformer.linear` is set, or passed as `linear` together with its
-    `vocabulary`, which defaults to all event types of the data. With `run`, checkpoints are written to that
-    folder, `resume=True` continues after an interruption, and the result is in `run/model`.
+    The linear term is fitted with the settings `linear` if `transformer.linear` is set, or passed as `linear`
+    itself together with its `vocabulary`, which defaults to all event types of the data. With `run`,
+    checkpoints are written to that folder, `resume=True` continues after an interruption, and the result is
+    in `run/model`.
 
     >>> from eventcargo.simulate import simulate
     >>> data = simulate("chain", sequences=50).data
@@ -99,7 +101,7 @@ class Training:
         config: TrainConfig,
         shape: TransformerConfig,
         *,
-        linear: LinearTerm | None = None,
+        linear: LinearTerm | LinearConfig = LinearConfig(),  # noqa: B008 (frozen)
         vocabulary: Vocabulary | None = None,
         run: str | Path | None = None,
         resume: bool = False,
@@ -114,12 +116,13 @@ class Training:
         if kept.n_events == 0:
             raise DataError(f"no events in {counted(len(kept), 'training sequence')}; give data with events")
         report_cuts(data, shape.max_length)
-        if linear is None and shape.linear and data.label_names:
-            linear, self._clock.term_seconds = run_term(
-                kept, vocabulary, shape.max_length, config, self._folder, self._group, progress
+        term = linear if isinstance(linear, LinearTerm) else None
+        if isinstance(linear, LinearConfig) and shape.linear and data.label_names:
+            term, self._clock.term_seconds = run_term(
+                kept, vocabulary, shape.max_length, config, linear, self._folder, self._group, progress
             )
         rates = Rates.of(kept, vocabulary, config.unlabelled)
-        self.model = make_model(kept, vocabulary, rates, config, shape, linear)
+        self.model = make_model(kept, vocabulary, rates, config, shape, term)
         self._kept, self._held_out = kept, held
         self.quality: Quality | None = None
         self._batches = Batches(kept, vocabulary, shape.max_length)
@@ -350,7 +353,7 @@ def _settings(
     data: EventDataset,
     config: TrainConfig,
     shape: TransformerConfig,
-    linear: LinearTerm | None,
+    linear: LinearTerm | LinearConfig,
     vocabulary: Vocabulary,
 ) -> dict[str, Any]:
     """Everything a run's weights depend on."""
@@ -358,6 +361,13 @@ def _settings(
         "train": {name: value for name, value in asdict(config).items() if name not in FREE},
         "transformer": asdict(shape),
         "data": data.fingerprint,
-        "given_linear": tensors_fingerprint(linear.to_tensors()) if linear else "",
+        "linear": _linear_settings(linear),
         "vocabulary": zlib.crc32("\n".join(vocabulary.event_names).encode()),
     }
+
+
+def _linear_settings(linear: LinearTerm | LinearConfig) -> dict[str, Any] | str:
+    """How the linear term is fitted, or which one is given."""
+    if isinstance(linear, LinearTerm):
+        return tensors_fingerprint(linear.to_tensors())
+    return {name: value for name, value in asdict(linear).items() if name != "workers"}

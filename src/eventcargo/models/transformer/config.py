@@ -1,4 +1,4 @@
-"""Size and shape of a Transformer: its config and the named presets."""
+"""Size and shape of a Transformer: its config and the named sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -57,7 +57,7 @@ def _check(config: TransformerConfig, name: str, good: bool, allowed: str) -> No
         raise ConfigError(f"{name}={getattr(config, name)!r}: {allowed}")
 
 
-PRESETS: Mapping[str, TransformerConfig] = {
+SIZES: Mapping[str, TransformerConfig] = {
     "tiny": TransformerConfig(width=32, layers=2, heads=4, feedforward=64),
     "small": TransformerConfig(),
     "base": TransformerConfig(width=256, layers=6, heads=16, feedforward=704, dropout=0.1),
@@ -77,12 +77,12 @@ PRESETS: Mapping[str, TransformerConfig] = {
 """Named sizes; `paper` has about 90 M + 15 M parameters for 29,100 event types and 474 labels."""
 
 
-def preset(name: str, **changes: Any) -> TransformerConfig:
+def transformer_size(name: str, **changes: Any) -> TransformerConfig:
     """The config of a named size, with changes.
 
-    >>> preset("tiny", max_length=64).width
+    >>> transformer_size("tiny", max_length=64).width
     32
     """
-    if name not in PRESETS:
-        raise ConfigError(f"no preset {name!r}; choose from {', '.join(PRESETS)}")
-    return replace(PRESETS[name], **changes)
+    if name not in SIZES:
+        raise ConfigError(f"size={name!r}: use {', '.join(SIZES)}")
+    return replace(SIZES[name], **changes)

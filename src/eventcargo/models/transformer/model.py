@@ -23,14 +23,14 @@ from eventcargo.models.density import IMPOSSIBLE, Densities, DensityModel, Hidin
 from eventcargo.models.linear.hiding import hiding
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.pretrained import read_model, tensors_fingerprint, write_model
-from eventcargo.models.transformer.config import PRESETS, TransformerConfig, preset
+from eventcargo.models.transformer.config import SIZES, TransformerConfig, transformer_size
 from eventcargo.models.transformer.event_head import blockwise_logits
 from eventcargo.models.transformer.layers import Block, Timing
 from eventcargo.models.transformer.particles import own_labels, particle_states
 from eventcargo.models.transformer.values import ValueInput
 from eventcargo.vocabulary import BOS, PAD, Vocabulary
 
-__all__ = ["PRESETS", "Transformer", "TransformerConfig", "preset"]
+__all__ = ["SIZES", "Transformer", "TransformerConfig", "transformer_size"]
 
 KIND = "transformer"
 """The kind of this model in config.json."""
@@ -61,7 +61,7 @@ class Transformer(nn.Module, DensityModel):
     >>> from eventcargo.batches import Batches
     >>> from eventcargo.events import EventDataset, EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "y"), (5.0, 7.0), ("bad",))])
-    >>> model = Transformer(preset("tiny"), Vocabulary(("x", "y")), ["bad"])
+    >>> model = Transformer(transformer_size("tiny"), Vocabulary(("x", "y")), ["bad"])
     >>> batch = Batches(data, model.vocabulary, model.max_length).take(np.array([0]))
     >>> model.densities(batch, labels_at=batch.at_end).labels.sigmoid().item()
     0.5

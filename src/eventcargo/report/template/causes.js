@@ -87,14 +87,14 @@ function causeTable(edges) {
         !field || isKnown(edge[field]) ? cell(edge, most) : '–'))))));
 }
 
-function compared(part) {
+function compared(own) {
   if (!overview.parts.baseline) return null;
-  const own = new Map(part.edges.map(edge => [edge.event, signOf(edge)]));
-  const other = new Map(part.baseline.map(edge => [edge.event, signOf(edge)]));
+  const here = new Map(own.edges.map(edge => [edge.event, signOf(edge)]));
+  const there = new Map(own.baseline.map(edge => [edge.event, signOf(edge)]));
   const columns = [
-    ['both', 'Found by both', [...own].filter(([event]) => other.has(event))],
-    ['here', 'Only in this run', [...own].filter(([event]) => !other.has(event))],
-    ['there', 'Only in the baseline', [...other].filter(([event]) => !own.has(event))],
+    ['both', 'Found by both', [...here].filter(([event]) => there.has(event))],
+    ['here', 'Only in this run', [...here].filter(([event]) => !there.has(event))],
+    ['there', 'Only in the baseline', [...there].filter(([event]) => !here.has(event))],
   ];
   return section('Compared with a classical baseline', {}, element('div', {class: 'columns'}, columns.map(([kind, title, events]) =>
     element('div', {class: 'column'},

@@ -1,11 +1,11 @@
 // The page of one label: verdict, causes, rule, sequences, comparison.
 
-const part = name => JSON.parse(document.getElementById(`part-${labels.findIndex(label => label.name === name)}`).textContent);
+const partOf = name => JSON.parse(document.getElementById(`part-${labels.findIndex(label => label.name === name)}`).textContent);
 
 function labelPage(name, opened) {
   const label = labels.find(each => each.name === name);
   if (!label) return missingPage(name);
-  const own = part(name);
+  const own = partOf(name);
   const drawings = [];
   const page = [
     element('div', {class: 'hero'}, element('h1', {tabindex: '-1'}, named(name, 120)),

@@ -62,7 +62,7 @@ function modelQuality() {
     figure(decimal(overall.calibration_error, 3), 'Calibration error', 'gap between probability and frequency'),
     isKnown(events.perplexity) ? figure(decimal(events.perplexity, 0), 'Next-event perplexity',
       `${decimal(events.unigram_perplexity, 0)} from frequencies alone`) : null,
-    overall.untrusted ? figure(count(overall.untrusted), 'Untrusted labels', 'models no better than the base rate') : null));
+    overall.untrusted ? figure(count(overall.untrusted), 'Untrusted labels', 'not clearly better than the base rate') : null));
 }
 
 function comparison() {
