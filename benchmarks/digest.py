@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from eventcargo import Cargo, LabelGraph, find_boundaries
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "fleet": ("fleet", {"sequences": 1500, "labels": 8, "event_types": 400}, {}),

@@ -10,9 +10,6 @@ from pathlib import Path
 
 from eventcargo import Cargo, evaluate, find_boundaries, read_events, read_graph
 
-UNEXPLAINED = ("Prog_A_701330", "SR_A_67040")
-"""Alarms whose cause is not among the events; Cargo and IAMB may say something of them, the expert cannot."""
-
 
 def signal(event: str) -> str:
     return event.split("=")[0]

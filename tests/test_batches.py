@@ -110,7 +110,7 @@ def test_times_of_a_cut_sequence_count_from_the_first_event_shown(tiny: EventDat
 
 
 def test_cut_sequences_are_counted_in_a_warning(tiny: EventDataset) -> None:
-    with pytest.warns(EventCargoWarning, match="2 of 4 sequences with more than 1 event;"):
+    with pytest.warns(EventCargoWarning, match="longer than"):
         report_cuts(tiny, 3)
 
 

@@ -17,7 +17,7 @@ from eventcargo.features import (
     relevant,
     sides,
 )
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 SIZE = 7
 A, B, C = 4, 5, 6
@@ -114,7 +114,7 @@ def test_empty_sequences_have_no_feature(family: str) -> None:
     assert moments_of(family, batch_of("", "")) == []
 
 
-@pytest.mark.filterwarnings("ignore:.*sequences with more than 22 events")  # sequences cut at their start
+@pytest.mark.filterwarnings("ignore:.*longer than 22 events")  # sequences cut at their start
 @pytest.mark.parametrize("family", FAMILIES)
 def test_matrix_of_whole_sequences_agrees_with_moments_of_batches(family: str) -> None:
     data = simulate("timing", sequences=60, labels=2, seed=5).data

@@ -11,7 +11,7 @@ import pytest
 
 from eventcargo import EventDataset, EventSequence, read_meds
 from eventcargo.discovery import Cargo
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 from .cli.program import run, run_json
 

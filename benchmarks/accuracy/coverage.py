@@ -21,7 +21,7 @@ from eventcargo.fusion import VoteStore, fuse, jeffreys
 from eventcargo.models import Oracle
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
 
 from benchmarks.record import provenance, save
 

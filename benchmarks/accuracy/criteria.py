@@ -31,7 +31,7 @@ from eventcargo.models.training.trainer import train
 from eventcargo.models.transformer.config import transformer_size
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 from benchmarks.record import PARTS, provenance, save
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from eventcargo.baselines import METHODS, BaselineConfig, find_boundaries
 from eventcargo.evaluation import FoldSummary, evaluate, most_frequent, summarise_folds
-from eventcargo.simulate import Simulated, simulate
+from eventcargo.simulation import Simulated, simulate
 
 from benchmarks.record import provenance, save
 

@@ -35,8 +35,8 @@ from eventcargo.oneshot.cases import CasesConfig, select_cases
 from eventcargo.oneshot.score_shard import sequence_seeds
 from eventcargo.oneshot.scores import bernoulli_kl
 from eventcargo.oneshot.total import Types, end_logits, hidden
-from eventcargo.simulate import simulate
-from eventcargo.simulate.simulated import Simulated
+from eventcargo.simulation import simulate
+from eventcargo.simulation.simulated import Simulated
 from eventcargo.vocabulary import PAD, UNK
 
 from benchmarks.record import provenance, save

@@ -19,7 +19,7 @@ from eventcargo.models.density import label_probabilities
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import Training
 from eventcargo.models.transformer.config import transformer_size
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 from benchmarks.accuracy.linear_term import (
     TEST_SEEDS,

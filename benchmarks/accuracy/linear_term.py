@@ -21,7 +21,7 @@ from eventcargo import EventDataset, Vocabulary
 from eventcargo.batches import Batches
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.linear.term import LinearTerm
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 from benchmarks.record import peak_gigabytes, provenance, save
 

@@ -18,8 +18,8 @@ from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
 from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, StaticThreshold
 from eventcargo.oneshot.total import TotalTest
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
-from eventcargo.simulate.simulated import Simulated
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
+from eventcargo.simulation.simulated import Simulated
 
 from benchmarks.record import provenance, save
 

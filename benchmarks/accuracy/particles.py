@@ -30,8 +30,8 @@ from eventcargo.oneshot.prefix import PAPER, PrefixTest
 from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, EdgeThreshold, StaticThreshold
 from eventcargo.oneshot.total import TotalTest
-from eventcargo.simulate import simulate
-from eventcargo.simulate.simulated import Simulated
+from eventcargo.simulation import simulate
+from eventcargo.simulation.simulated import Simulated
 
 from benchmarks.record import provenance, save
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eventcargo.baselines import METHODS, find_boundaries
 from eventcargo.evaluation import evaluate, summarise_folds
-from eventcargo.simulate import REGIMES, simulate
+from eventcargo.simulation import REGIMES, simulate
 
 from benchmarks.record import provenance, save
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from eventcargo.events import EventDataset
 from eventcargo.rules import Literal, Rule, find_rules
-from eventcargo.simulate import REGIMES, simulate
+from eventcargo.simulation import REGIMES, simulate
 
 from benchmarks.record import provenance, save
 

@@ -29,7 +29,7 @@ from eventcargo.edges import EdgeTable
 from eventcargo.errors import EventCargoWarning
 from eventcargo.evaluation import Scores, count_support, evaluate_oneshot, predict_all
 from eventcargo.fusion import FuseConfig, fuse_run
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 from benchmarks.accuracy.criteria import RULES
 from benchmarks.accuracy.tables import draw, tables

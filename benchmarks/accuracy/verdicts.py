@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eventcargo import LabelGraph
-from eventcargo.simulate import Simulated, simulate
+from eventcargo.simulation import Simulated, simulate
 from eventcargo.verdicts import judge
 
 from benchmarks.record import provenance, save

@@ -17,8 +17,8 @@ import polars as pl
 
 from eventcargo.evaluation import evaluate
 from eventcargo.graphs import LabelGraph
-from eventcargo.simulate import REGIMES, Simulated, simulate
-from eventcargo.verify.verify import verify
+from eventcargo.simulation import REGIMES, Simulated, simulate
+from eventcargo.verification.verify import verify
 
 from benchmarks.record import provenance, save
 

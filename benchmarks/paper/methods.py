@@ -15,7 +15,7 @@ import numpy as np
 
 from eventcargo import EdgeTable, LabelGraph, find_boundaries
 from eventcargo.discovery import DiscoverConfig, Discovery
-from eventcargo.verify.verify import verify
+from eventcargo.verification.verify import verify
 
 from benchmarks.accuracy.pycausalfs import theirs
 from benchmarks.paper.parts import Setup, global_scores

@@ -27,8 +27,8 @@ from eventcargo.oneshot.prefix import PAPER, PrefixTest
 from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
 from eventcargo.oneshot.scores import EventScores, OneshotTest
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, RelativeThreshold
-from eventcargo.simulate import simulate
-from eventcargo.simulate.simulated import Simulated
+from eventcargo.simulation import simulate
+from eventcargo.simulation.simulated import Simulated
 
 from benchmarks.accuracy.linear_term import f1_scores
 

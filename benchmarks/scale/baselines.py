@@ -17,7 +17,7 @@ from eventcargo.baselines import METHODS, find_boundaries
 from eventcargo.evaluation import evaluate
 from eventcargo.events import EventDataset
 from eventcargo.io import read_graph, write_graph
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 from benchmarks.record import peak_gigabytes, provenance, save
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eventcargo.simulate import Simulated, simulate
+from eventcargo.simulation import Simulated, simulate
 
 from benchmarks.record import peak_gigabytes, provenance, save
 

@@ -19,7 +19,7 @@ from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.progress import Progress
 from eventcargo.models.training.trainer import Training
 from eventcargo.models.transformer.config import transformer_size
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 from benchmarks.accuracy.label_model import logits_of
 from benchmarks.accuracy.linear_term import Floats, base_log_loss, f1_scores, scores

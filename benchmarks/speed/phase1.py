@@ -40,7 +40,7 @@ from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, RelativeThreshold
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 from eventcargo.vocabulary import UNK, Vocabulary
 
 from benchmarks.record import peak_gigabytes, provenance, save

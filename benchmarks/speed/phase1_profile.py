@@ -26,7 +26,7 @@ from eventcargo.models.density import Densities
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
 from eventcargo.oneshot.thresholds import RelativeThreshold
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 from benchmarks.record import provenance, save
 from benchmarks.speed.phase1 import EVENT_TYPES, LABELS, SIMULATED, untrained

@@ -31,7 +31,7 @@ from eventcargo.events import EventDataset
 from eventcargo.models.linear.fit import fit_linear
 from eventcargo.models.training.trainer import TrainConfig, Training
 from eventcargo.models.transformer.model import TransformerConfig, transformer_size
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 from benchmarks.record import provenance, save
 

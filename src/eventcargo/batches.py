@@ -134,8 +134,8 @@ def report_cuts(data: EventDataset, max_length: int) -> None:
     n_cut = int((data.lengths > room).sum())
     if n_cut:
         warnings.warn(
-            f"{n_cut:,} of {counted(len(data), 'sequence')} with more than {counted(room, 'event')}; "
-            "only the last events are used",
+            f"{counted(n_cut, 'sequence')} of {len(data):,} longer than {counted(room, 'event')}: only the last "
+            f"{room:,} events of each are used; raise max_length to use more",
             EventCargoWarning,
             stacklevel=2,
         )

@@ -101,7 +101,7 @@ def _choices(names: list[str]) -> str:
 def field_help(config: type[Any]) -> dict[str, str]:
     """What each field of a config dataclass means, inherited ones included, in the order of the fields.
 
-    >>> from eventcargo.simulate.ordered import OrderedConfig
+    >>> from eventcargo.simulation.ordered import OrderedConfig
     >>> field_help(OrderedConfig)["event_types"]
     'number of event types, causes included'
     """

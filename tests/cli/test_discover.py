@@ -10,7 +10,7 @@ import pytest
 
 from eventcargo import LabelGraph, read_graph
 from eventcargo.cli.boundaries import print_boundaries
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 from .program import run, run_json
 

@@ -8,7 +8,7 @@ from eventcargo import read_graph
 from eventcargo.models import Oracle
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
 
 from .program import run, run_json
 

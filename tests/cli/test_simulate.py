@@ -6,7 +6,7 @@ import pytest
 
 from eventcargo import __version__
 from eventcargo.io import read_events, read_graph
-from eventcargo.simulate import REGIMES, simulate
+from eventcargo.simulation import REGIMES, simulate
 
 from .program import run, run_json
 

@@ -7,7 +7,7 @@ from eventcargo.cli.source import DataSource, remember
 from eventcargo.models import Oracle
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
 
 from .program import run, run_json
 

@@ -4,7 +4,7 @@ from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.estimate import count_weights, estimate
 from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 from eventcargo.vocabulary import Vocabulary
 
 

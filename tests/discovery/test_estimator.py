@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from eventcargo import ConfigError, EventDataset
 from eventcargo.discovery import Cargo
-from eventcargo.simulate import Simulated, simulate
+from eventcargo.simulation import Simulated, simulate
 
 SETTINGS = {"preset": "fast", "steps": 3, "n_jobs": 1}
 

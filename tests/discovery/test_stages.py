@@ -11,7 +11,7 @@ from eventcargo.discovery.stages import Discovery
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset, EventSequence
 from eventcargo.knowledge import Knowledge
-from eventcargo.simulate import Simulated, simulate
+from eventcargo.simulation import Simulated, simulate
 
 QUICK = DiscoverConfig(preset="fast", steps=3, workers=1)
 

@@ -10,7 +10,7 @@ from eventcargo.models.calibration import Answers
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.training.validation import set_aside
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 SHAPE = TransformerConfig(width=16, layers=1, heads=2, feedforward=16, max_length=64)
 

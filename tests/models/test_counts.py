@@ -14,7 +14,7 @@ from eventcargo.models import label_probabilities
 from eventcargo.models.counts import KIND, PULLS, Counts, Tally, left_out_likelihood
 from eventcargo.models.density import walk
 from eventcargo.models.pretrained import write_model
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 from eventcargo.vocabulary import BOS, EOS, PAD, UNK
 
 

@@ -11,7 +11,7 @@ from eventcargo.models.counts import Counts
 from eventcargo.models.density import IMPOSSIBLE, check_labels, check_values, walk
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
 
 TINY = TransformerConfig(width=8, layers=1, heads=1, feedforward=8)
 

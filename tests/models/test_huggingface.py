@@ -12,7 +12,7 @@ from eventcargo.batches import Batch, Batches
 from eventcargo.models import DensityModel, label_probabilities
 from eventcargo.models.huggingface import KIND, HuggingFace
 from eventcargo.models.pretrained import write_model
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 VOCABULARY = Vocabulary(("a", "b", "c"))
 LABELS = ("brake", "fuel")

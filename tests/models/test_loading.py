@@ -7,7 +7,7 @@ from eventcargo import DataError, EventDataset, Vocabulary
 from eventcargo.models.counts import Counts
 from eventcargo.models.loading import load_model
 from eventcargo.models.transformer.model import Transformer, transformer_size
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from eventcargo import DataError, EventDataset
 from eventcargo.batches import Batch, Batches
 from eventcargo.models import label_probabilities
 from eventcargo.models.oracle import LOGIT_LIMIT, Oracle
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import BOS, EOS, PAD, SPECIAL, UNK
 
 FIRST = len(SPECIAL)

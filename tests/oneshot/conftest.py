@@ -6,8 +6,8 @@ from eventcargo.models.calibration import Calibration
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
-from eventcargo.simulate import simulate
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.simulation import simulate
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
 
 SHAPE = TransformerConfig(width=16, layers=1, heads=2, feedforward=16, max_length=64)
 

@@ -24,7 +24,7 @@ from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import StaticThreshold
 from eventcargo.oneshot.total import TotalTest, Types, end_logits, reach
-from eventcargo.simulate.exact import ExactProcess
+from eventcargo.simulation.exact import ExactProcess
 
 CONFIG = ExtractConfig(workers=1, particles=4, context=3, z_threshold=1.0, test="both", max_cases=30)
 KNOWN = Knowledge(forbidden={"L000": ["E00000", "E00002"]})

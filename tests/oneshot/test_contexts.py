@@ -18,7 +18,7 @@ from eventcargo.oneshot.contexts import (
     propose,
     uniforms,
 )
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import BOS, EOS, SPECIAL, UNK, Vocabulary
 
 FIRST = len(SPECIAL)

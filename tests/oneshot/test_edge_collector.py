@@ -9,7 +9,7 @@ from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
 from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
 from eventcargo.oneshot.thresholds import StaticThreshold
 from eventcargo.oneshot.total import TotalTest, Types, hidden
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
 
 
 @pytest.fixture(scope="module")

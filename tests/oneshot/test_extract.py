@@ -180,7 +180,7 @@ def test_cut_sequences_are_counted_once(chain: EventDataset, fitted: Transformer
     fitted.save_pretrained(tmp_path / "model")
     short = Transformer.from_pretrained(tmp_path / "model")
     short.max_length = 20
-    with pytest.warns(EventCargoWarning, match="sequences with more than 18 events") as told:
+    with pytest.warns(EventCargoWarning, match="longer than 18 events") as told:
         extract(short, chain, tmp_path / "edges", replace(CONFIG, test="total"))
     assert len(told) == 1
 

@@ -12,7 +12,7 @@ from eventcargo.oneshot.contexts import Contexts
 from eventcargo.oneshot.prefix import PAPER, PrefixTest
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
 
 from ..reference.paper_phase1 import PaperScores, paper_contexts, paper_phase1
 

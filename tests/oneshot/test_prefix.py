@@ -19,7 +19,7 @@ from eventcargo.oneshot.contexts import Contexts
 from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import RelativeThreshold, StaticThreshold
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import SPECIAL, UNK
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.scores import EventScores, bernoulli_kl
 from eventcargo.oneshot.total import TotalTest, Types, end_logits, hidden, reach
-from eventcargo.simulate.exact import ExactConfig, ExactProcess
+from eventcargo.simulation.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import UNK
 
 

@@ -5,7 +5,7 @@ from eventcargo import EventDataset, EventSequence
 from eventcargo.events import TimeKind
 from eventcargo.rules.candidates import MAX_ARRANGED, LearningData, arranged_literals
 from eventcargo.rules.occurrences import Occurrences
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 
 def learning(regime: str, label: int = 0, **knobs: float) -> tuple[LearningData, list[str]]:

@@ -9,7 +9,7 @@ from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_events, read_graph
 from eventcargo.rules import Rule, RuleConfig, find_rules
 from eventcargo.rules.find import _learning
-from eventcargo.simulate import Simulated, simulate
+from eventcargo.simulation import Simulated, simulate
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

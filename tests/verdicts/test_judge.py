@@ -3,7 +3,7 @@ import re
 import pytest
 
 from eventcargo import EventDataset, LabelGraph
-from eventcargo.simulate import Simulated, simulate
+from eventcargo.simulation import Simulated, simulate
 from eventcargo.verdicts import checks, judge
 
 from ..measured import measured

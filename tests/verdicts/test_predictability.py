@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from eventcargo import EventDataset
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 from eventcargo.verdicts.predictability import FOLDS, Predictability, Predictor, _folds
 
 from .conftest import sequences

@@ -16,7 +16,7 @@ from eventcargo.events import EventDataset
 from eventcargo.files import atomic_folder, check_new_folder
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 

@@ -13,7 +13,7 @@ from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.errors import counted
 from eventcargo.files import atomic_folder, check_new_folder
 from eventcargo.io import write_events, write_graph
-from eventcargo.simulate import REGIMES, Regime, Simulated
+from eventcargo.simulation import REGIMES, Regime, Simulated
 
 app = typer.Typer(
     no_args_is_help=True,

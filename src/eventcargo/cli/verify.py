@@ -16,8 +16,8 @@ from eventcargo.errors import DataError, counted
 from eventcargo.fusion.vote_store import untrusted_labels
 from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
-from eventcargo.verify import VerifyConfig
-from eventcargo.verify import verify as verify_graph
+from eventcargo.verification import VerifyConfig
+from eventcargo.verification import verify as verify_graph
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 

@@ -3,6 +3,6 @@
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.estimator import Cargo
 from eventcargo.discovery.results import RunResults
-from eventcargo.discovery.stages import Discovery
+from eventcargo.discovery.stages import Discovery, discover
 
-__all__ = ["Cargo", "DiscoverConfig", "Discovery", "RunResults"]
+__all__ = ["Cargo", "DiscoverConfig", "Discovery", "RunResults", "discover"]

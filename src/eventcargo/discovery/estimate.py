@@ -44,7 +44,7 @@ class Estimate:
 def estimate(data: EventDataset, config: DiscoverConfig) -> Estimate:
     """What a run on these data will do.
 
-    >>> from eventcargo.simulate import simulate
+    >>> from eventcargo.simulation import simulate
     >>> [step.stage for step in estimate(simulate("chain", sequences=50).data, DiscoverConfig()).steps]
     ['train', 'extract', 'fuse', 'compare, rules, judge', 'report']
     """

@@ -37,7 +37,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     draws bars on standard error. After `fit`: `graph_`, `edges_`, `model_`, `quality_`, `rules_`,
     `verdicts_`, `baseline_`.
 
-    >>> from eventcargo.simulate import simulate
+    >>> from eventcargo.simulation import simulate
     >>> simulated = simulate("chain", sequences=400, labels=2, seed=100)
     >>> cargo = Cargo(preset="fast", max_time="60s", steps=2).fit(simulated.data)
     >>> cargo.graph_.boundary("L000") == simulated.truth.boundary("L000")

@@ -40,7 +40,7 @@ from eventcargo.progress import OnProgress
 from eventcargo.report import write_report
 from eventcargo.rules import find_rules, write_rules
 from eventcargo.verdicts import judge
-from eventcargo.verify import verify
+from eventcargo.verification import verify
 
 Result = TypeVar("Result")
 
@@ -70,7 +70,7 @@ def discover(
     the same settings and data.
 
     >>> import tempfile
-    >>> from eventcargo.simulate import simulate
+    >>> from eventcargo.simulation import simulate
     >>> data = simulate("chain", sequences=400, labels=2, seed=100).data
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     results = discover(data, f"{folder}/run", DiscoverConfig(preset="fast", steps=2))

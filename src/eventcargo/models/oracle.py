@@ -14,8 +14,8 @@ from torch import Tensor
 from eventcargo.batches import MARKS, Batch
 from eventcargo.errors import DataError, counted
 from eventcargo.models.density import IMPOSSIBLE, Densities, DensityModel
-from eventcargo.simulate.exact import ExactProcess
-from eventcargo.simulate.simulated import event_names, label_names
+from eventcargo.simulation.exact import ExactProcess
+from eventcargo.simulation.simulated import event_names, label_names
 from eventcargo.vocabulary import BOS, EOS, SPECIAL, UNK, Vocabulary
 
 LOGIT_LIMIT = 30.0
@@ -33,7 +33,7 @@ class Oracle(DensityModel):
     process, raise `DataError`. After EOS, the next id is EOS with certainty.
 
     >>> from eventcargo.models import label_probabilities
-    >>> from eventcargo.simulate.exact import ExactConfig
+    >>> from eventcargo.simulation.exact import ExactConfig
     >>> process = ExactProcess.from_config(ExactConfig(label_noise=0.02), seed=1)
     >>> probabilities = label_probabilities(Oracle(process), process.sample(100, seed=1).data)
     >>> np.unique(probabilities.astype(float).round(6)).tolist()

@@ -189,7 +189,7 @@ class Contexts:
 
     >>> from eventcargo.batches import Batches
     >>> from eventcargo.models.oracle import Oracle
-    >>> from eventcargo.simulate.exact import ExactConfig, ExactProcess
+    >>> from eventcargo.simulation.exact import ExactConfig, ExactProcess
     >>> process = ExactProcess.from_config(ExactConfig(), seed=1)
     >>> model = Oracle(process)
     >>> data = process.sample(3, seed=1).data

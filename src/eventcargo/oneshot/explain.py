@@ -59,7 +59,7 @@ def explain(model: DensityModel, sequence: EventSequence, labels: Sequence[str] 
     most probable label in any case.
 
     >>> from eventcargo.models import Oracle
-    >>> from eventcargo.simulate.exact import ExactConfig, ExactProcess
+    >>> from eventcargo.simulation.exact import ExactConfig, ExactProcess
     >>> process = ExactProcess.from_config(ExactConfig(), seed=1)
     >>> explanation = explain(Oracle(process), process.sample(50, seed=1).data[0], labels=["L000"])
     >>> explanation.moves.columns[-3:]

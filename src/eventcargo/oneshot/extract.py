@@ -61,7 +61,7 @@ def extract(
     >>> import tempfile
     >>> from eventcargo import EdgeTable
     >>> from eventcargo.models import Oracle
-    >>> from eventcargo.simulate.exact import ExactConfig, ExactProcess
+    >>> from eventcargo.simulation.exact import ExactConfig, ExactProcess
     >>> process = ExactProcess.from_config(ExactConfig(), seed=1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     data = process.sample(50, seed=1).data

@@ -90,7 +90,7 @@ class PrefixTest:
 
     >>> from eventcargo.batches import Batches
     >>> from eventcargo.models.oracle import Oracle
-    >>> from eventcargo.simulate.exact import ExactConfig, ExactProcess
+    >>> from eventcargo.simulation.exact import ExactConfig, ExactProcess
     >>> process = ExactProcess.from_config(ExactConfig(length_min=4), seed=1)
     >>> model = Oracle(process)
     >>> data = process.sample(1, seed=1).data

@@ -61,7 +61,7 @@ def find_rules(
 ) -> dict[str, Rule | None]:
     """The rule of every label of a graph; None if no rule is good enough on held-out sequences.
 
-    >>> from eventcargo.simulate import simulate
+    >>> from eventcargo.simulation import simulate
     >>> simulated = simulate("short", sequences=600, labels=2, seed=100)
     >>> {label: rule.text for label, rule in find_rules(simulated.data, simulated.truth).items()}
     {'L000': 'E00022 & E00034', 'L001': 'E00012 & !E00005'}

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from eventcargo.events import EventDataset
 from eventcargo.statistics.distinct_rows import distinct_rows
-from eventcargo.verify.arrangements import MemberArrangements
+from eventcargo.verification.arrangements import MemberArrangements
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]

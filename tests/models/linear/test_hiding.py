@@ -11,7 +11,7 @@ from eventcargo.features import FAMILIES
 from eventcargo.models.density import HidingChanges
 from eventcargo.models.linear.hiding import Hiding, hiding
 from eventcargo.models.linear.term import LinearTerm
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 from eventcargo.vocabulary import UNK
 
 from .test_term import full_term

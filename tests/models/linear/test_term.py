@@ -14,7 +14,7 @@ from eventcargo.features import FAMILIES, feature_matrix
 from eventcargo.models.linear import fit
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.linear.term import LinearTerm
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 LENGTH = 64
 QUICK = LinearConfig(workers=1)

@@ -9,8 +9,8 @@ from eventcargo.features import sides
 from eventcargo.models.linear.fit import fit_linear
 from eventcargo.models.linear.hiding import hiding
 from eventcargo.models.linear.lasso import Fit
-from eventcargo.models.linear.ubiquitous import Everywhere
-from eventcargo.simulate import simulate
+from eventcargo.models.linear.ubiquitous import Ubiquitous
+from eventcargo.simulation import simulate
 
 KEYS = {"presence": np.array([4, 5, 6]), "ordered": np.array([4 * 7 + 5, 5 * 7 + 4, 6 * 7 + 6])}
 """The presence of 4, 5 and 6; 4 before 5, 5 before 4, 6 twice."""
@@ -37,7 +37,7 @@ def test_hiding_one_of_two_that_are_everywhere_leaves_the_base_rate(
     rows: tuple[sp.csc_array, np.ndarray], fit: Fit
 ) -> None:
     X, y = rows
-    found = Everywhere.of(X, KEYS, size=7, few=5).settle(fit, X, y)
+    found = Ubiquitous.of(X, KEYS, size=7, few=5).settle(fit, X, y)
     assert found.logits(X) == pytest.approx(fit.logits(X))
     first, second = sides(KEYS, 7)
     for kind in (4, 5):
@@ -49,7 +49,7 @@ def test_hiding_one_of_two_that_are_everywhere_leaves_the_base_rate(
 def test_what_is_not_everywhere_keeps_its_weight(rows: tuple[sp.csc_array, np.ndarray]) -> None:
     X, y = rows
     fit = Fit(np.array([0.0, 0.0, 2.0, 0.0, 0.0, 1.0]), -2.0)
-    found = Everywhere.of(X, KEYS, size=7, few=5).settle(fit, X, y)
+    found = Ubiquitous.of(X, KEYS, size=7, few=5).settle(fit, X, y)
     assert found.bias == fit.bias
     assert found.weights.tolist() == fit.weights.tolist()
 
@@ -57,7 +57,7 @@ def test_what_is_not_everywhere_keeps_its_weight(rows: tuple[sp.csc_array, np.nd
 @pytest.mark.parametrize(("missing", "is_everywhere"), [(4, True), (5, False)])
 def test_a_few_rows_may_be_without_it(missing: int, is_everywhere: bool) -> None:
     X = sp.csc_array((np.arange(100) >= missing).astype(float)[:, None])
-    assert bool(Everywhere.of(X, {"presence": np.array([4])}, size=5, few=5).columns) == is_everywhere
+    assert bool(Ubiquitous.of(X, {"presence": np.array([4])}, size=5, few=5).columns) == is_everywhere
 
 
 @pytest.mark.parametrize("regime", ["timing", "ordered"])

@@ -11,7 +11,7 @@ import torch
 from eventcargo.models.training.distributed import ProcessGroup
 from eventcargo.models.training.trainer import TrainConfig, Training
 from eventcargo.models.transformer.model import TransformerConfig
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 MEMBER = """
 import json, sys

@@ -15,7 +15,7 @@ from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.models.training.optimizer import RowAdamW, clip_gradients
 from eventcargo.models.training.trainer import TrainConfig, Training, train
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 LOOKUPS = torch.tensor([[1, 1, 4], [4, 2, 2], [5, 1, 0]])  # step 3 does not reach rows 2 and 4
 

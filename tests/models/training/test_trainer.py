@@ -22,7 +22,7 @@ from eventcargo.models.training.trainer import TrainConfig, Training, train
 from eventcargo.models.training.validation import set_aside
 from eventcargo.models.transformer.model import LABEL_PARTS, Transformer, TransformerConfig, transformer_size
 from eventcargo.quality import Quality
-from eventcargo.simulate import simulate
+from eventcargo.simulation import simulate
 
 SHAPE = TransformerConfig(width=16, layers=1, heads=2, feedforward=16, dropout=0.1, linear=False)
 QUICK = TrainConfig(steps=12, tokens=256, checks=3, save_every=5)

@@ -25,7 +25,7 @@ from eventcargo.features import FAMILIES, feature_matrix
 from eventcargo.models.linear.family_selection import Choice
 from eventcargo.models.linear.lasso import Fit, base_fit, fit_lasso, reweight
 from eventcargo.models.linear.term import LinearTerm
-from eventcargo.models.linear.ubiquitous import Everywhere
+from eventcargo.models.linear.ubiquitous import Ubiquitous
 from eventcargo.progress import OnProgress
 from eventcargo.statistics.g2 import IndependenceTest, Target
 from eventcargo.vocabulary import Vocabulary
@@ -106,7 +106,7 @@ def fit_linear(
     Labels not reached within `seconds` are fitted on presence alone, and those not reached within a fifth of
     that time more keep their base rate; both with a warning.
 
-    >>> from eventcargo.simulate import simulate
+    >>> from eventcargo.simulation import simulate
     >>> data = simulate("follows", sequences=400, labels=1, seed=1).data
     >>> term = fit_linear(data, Vocabulary.from_dataset(data), max_length=64)
     >>> [family for family, keys in term.keys.items() if len(keys)]
@@ -179,7 +179,7 @@ def _fit_labels(
     hasty, late = list[int](), list[int]()
     whole, fitted, held_out = (candidates.X[rows].tocsc() for rows in (slice(None), ~held, held))
     n_labels = by_label.shape[1]
-    everywhere = Everywhere.of(whole, candidates.keys, candidates.size, MIN_POSITIVES)
+    everywhere = Ubiquitous.of(whole, candidates.keys, candidates.size, MIN_POSITIVES)
 
     def choose(label: int, y: NDArray[np.float64]) -> tuple[tuple[str, ...], float]:
         if deadline.is_near:

@@ -1,4 +1,4 @@
-"""Everywhere: what hiding does if an event type is ubiquitous, that is, in nearly every sequence.
+"""Ubiquitous: what hiding does if an event type is ubiquitous, that is, in nearly every sequence.
 
 The data hardly show its absence, so a fit may give the absence any value: the bias and the weight of its
 presence can trade any amount without changing the logit of a sequence that has it. Of all these fits, this
@@ -26,11 +26,11 @@ FURTHEST = 100.0
 
 
 @dataclass(frozen=True)
-class Everywhere:
+class Ubiquitous:
     """Ubiquitous event types: the column of their presence, and the columns of all features about them.
 
     >>> X = sp.csc_array(np.array([[1.0, 1.0], [1.0, 0.0]] * 50))      # presence of 4; a feature about it
-    >>> types = Everywhere.of(X, {"presence": np.array([4]), "lateness": np.array([4 * 256])}, size=5, few=5)
+    >>> types = Ubiquitous.of(X, {"presence": np.array([4]), "lateness": np.array([4 * 256])}, size=5, few=5)
     >>> y = np.array([1.0, 0.0] * 50)
     >>> settled = types.settle(Fit(np.array([0.0, 8.0]), -4.0), X, y)
     >>> settled.logits(X)[:2].tolist(), round(settled.bias, 6)         # half of the rows carry the label
@@ -40,7 +40,7 @@ class Everywhere:
     columns: tuple[tuple[int, Ints], ...]
 
     @classmethod
-    def of(cls, X: sp.csc_array, keys: Mapping[str, Ints], size: int, few: int) -> "Everywhere":
+    def of(cls, X: sp.csc_array, keys: Mapping[str, Ints], size: int, few: int) -> "Ubiquitous":
         """Event types absent from fewer than `few` rows; `keys` name the columns, family by family."""
         first, second = sides(keys, size)
         start = sum(len(keys[family]) for family in list(keys)[: list(keys).index("presence")])

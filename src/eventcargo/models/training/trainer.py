@@ -74,7 +74,7 @@ def train(
     checkpoints are written to that folder, `resume=True` continues after an interruption, and the result is
     in `run/model`.
 
-    >>> from eventcargo.simulate import simulate
+    >>> from eventcargo.simulation import simulate
     >>> data = simulate("chain", sequences=50).data
     >>> model = train(data, TrainConfig(steps=2, checks=1), TransformerConfig(width=16, heads=2, layers=1))
     >>> model.label_names

@@ -1,0 +1,94 @@
+"""Forward selection: add event types that a boundary lacks, by forward steps of IAMB from that boundary."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.statistics.contingency import Rows
+from eventcargo.statistics.exact_g2 import ExactG2, Ints
+from eventcargo.statistics.g2 import G2Tests, Target
+from eventcargo.statistics.risk_difference import risk_difference
+from eventcargo.verification.claims import Claim
+from eventcargo.verification.label_test import LabelTest
+
+BLOCK_LABELS = 8
+"""Labels that share one sparse product in a step."""
+
+MAX_GIVEN = 40
+"""Most members, strongest first, that a step conditions on; more leave single sequences in a stratum."""
+
+LOOKED_AT = 5
+"""Event types of a step, strongest first, that are tested with exact moments."""
+
+
+def forward_select(
+    label_tests: Sequence[LabelTest], rounds: int, alpha: float, allowed: NDArray[np.bool_] | None = None
+) -> None:
+    """Add to each label, round by round, the event type that depends on it most given its boundary.
+
+    Like every edge it must be worth `claim.least`; its p-value must not exceed alpha / number of pairs.
+    `allowed`, (labels, event types), marks the pairs that may be added.
+    """
+    growing = list(label_tests)
+    if not growing:
+        return
+    level = alpha / (len(label_tests) * growing[0].ground.test.counts.n_columns)
+    for _ in range(rounds):
+        growing = list(_blocks(growing, level, allowed))
+
+
+def _blocks(
+    growing: Sequence[LabelTest], level: float, allowed: NDArray[np.bool_] | None
+) -> Iterator[LabelTest]:
+    """One step for every label; yields those whose boundary grew."""
+    for at in range(0, len(growing), BLOCK_LABELS):
+        block = growing[at : at + BLOCK_LABELS]
+        questions = [(Target(label_test.positives), label_test.members[:MAX_GIVEN]) for label_test in block]
+        for label_test, screen in zip(block, block[0].ground.test.many(questions), strict=True):
+            barred = None if allowed is None else ~allowed[label_test.label]
+            claim = _missing(label_test, screen, level, barred)
+            if claim is not None:
+                label_test.claims.append(claim)
+                yield label_test
+
+
+def _missing(
+    label_test: LabelTest, screen: G2Tests, level: float, barred: NDArray[np.bool_] | None
+) -> Claim | None:
+    """The strongest claim among the event types that the screen ranks first; the exact test decides."""
+    excess = screen.g2 - screen.dof
+    excess[label_test.members] = -1.0
+    if barred is not None:
+        excess[barred] = -1.0
+    order = np.argsort(-excess, kind="stable")[:LOOKED_AT]
+    tested = [_tested(label_test, int(event), level) for event in order if excess[event] > 0]
+    claims = [claim for claim in tested if claim is not None]
+    return max(claims, key=lambda claim: claim.gain) if claims else None
+
+
+def _tested(label_test: LabelTest, event: int, level: float) -> Claim | None:
+    """A claim on an event type outside the boundary; None if the test does not confirm it."""
+    rows = label_test.ground.test.counts.rows(event)
+    tables = _tables(label_test, rows, [])
+    test = ExactG2.of(tables)
+    if _passes(test, label_test, level) and label_test.claims:
+        arranged = label_test.arranged(level).rows
+        if arranged:
+            tables = _tables(label_test, rows, arranged)
+            test = ExactG2.of(tables)
+    if not _passes(test, label_test, level):
+        return None
+    sign = int(np.sign(risk_difference(tables)))
+    return Claim(event, None, None, sign, label_test.least, is_new=True, p_value=test.p_value, gain=test.gain)
+
+
+def _tables(label_test: LabelTest, rows: Rows, arranged: Sequence[Ints]) -> Ints:
+    """Tables of an event type given the members and some of their arrangements."""
+    n_members = len(label_test.members)
+    given = [*range(min(n_members, MAX_GIVEN)), *range(n_members + 1, n_members + 1 + len(arranged))]
+    return label_test.patterns([rows, *arranged]).tables(n_members, given)
+
+
+def _passes(test: ExactG2, label_test: LabelTest, level: float) -> bool:
+    return test.p_value is not None and test.p_value <= level and test.gain >= label_test.least

@@ -1,0 +1,223 @@
+"""LabelTest: test the claims on the boundary of one label against the sequences.
+
+Every member is tested given the core of the boundary (the members that IAMB keeps; given all members, most
+strata of a large boundary would hold a single sequence) and given arrangements of the other members. The
+arrangements that the label depends on are chosen one by one, like a boundary of their own: if a late `error`
+explains the label, an event type that is merely usual without a late `error` must not pass for a cause. The
+presence of a member is tested first; if it does not confirm the member, so are its arrangements.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from eventcargo.baselines.iamb import iamb
+from eventcargo.events import EventDataset
+from eventcargo.statistics.contingency import Rows
+from eventcargo.statistics.exact_g2 import ExactG2, Ints, PatternCounts, own_residual_information
+from eventcargo.statistics.g2 import IndependenceTest, Target
+from eventcargo.verification.arrangements import Arrangement, MemberArrangements
+from eventcargo.verification.claims import Claim
+
+CORE_ALPHA = 1e-3
+"""Largest p-value of a member of the core."""
+
+MAX_CHOSEN = 8
+"""Most arrangements chosen for a label."""
+
+MAX_ARRANGED = 30
+"""Most members, strongest first, whose arrangements are tested; more would have too many pairs."""
+
+FEW = 5
+"""An arrangement that holds, or fails, in fewer sequences is not tested."""
+
+
+class VerifyData:
+    """A data set prepared for the tests of its labels."""
+
+    def __init__(self, data: EventDataset) -> None:
+        self.data = data
+        self.test = IndependenceTest(data.presence())
+        self.positives: list[Rows] = data.positives()
+
+    @cached_property
+    def occurrences(self) -> MemberArrangements:
+        return MemberArrangements(self.data)
+
+
+@dataclass
+class LabelTest:
+    """A label's positives and the claims on its boundary.
+
+    The columns of its patterns are the members in the order of the claims, then further columns.
+    """
+
+    ground: VerifyData
+    label: int
+    claims: list[Claim]
+    least: float
+    """Smallest worth of an edge, in nats."""
+    core: list[int] = field(default_factory=list)
+    _arranged: "Arranged | None" = None
+
+    @property
+    def positives(self) -> Rows:
+        return self.ground.positives[self.label]
+
+    @property
+    def members(self) -> list[int]:
+        return [claim.event for claim in self.claims]
+
+    @property
+    def name(self) -> str:
+        """The label's name."""
+        return self.ground.data.label_names[self.label]
+
+    def ask(self, alpha: float) -> None:
+        """Test the presence of every member, and its arrangements if presence does not confirm it."""
+        arranged = self.arranged(alpha)
+        for place, claim in enumerate(self.claims):
+            arranged.ask_presence(place)
+            if claim.is_doubtful(alpha) and not claim.is_hopeless:
+                arranged.ask(place)
+
+    def backward_eliminate(self, alpha: float, largest: float) -> None:
+        """Drop members that the data do not confirm, smallest gain first, and test the rest again each time.
+
+        The remaining p-values are at most `largest`; arrangements are chosen at `alpha`.
+        """
+        while doubtful := [
+            claim for claim in self.claims if claim.is_doubtful(largest) and not claim.is_required
+        ]:
+            self.claims.remove(min(doubtful, key=lambda claim: claim.gain))
+            if self.claims:
+                self.ask(alpha)
+
+    def arranged(self, alpha: float) -> "Arranged":
+        """The arrangements of the current members, and those that the label depends on."""
+        if self._arranged is None or self._arranged.n_members != len(self.claims):
+            test, target = self.ground.test.local(Target(self.positives), np.array(self.members))
+            self.core = iamb(test, target, CORE_ALPHA)
+            most = len(self.ground.data) - FEW
+            candidates = self.ground.occurrences.arrangements(self.members[:MAX_ARRANGED], FEW)
+            self._arranged = Arranged(self, [one for one in candidates if len(one.rows) <= most], alpha)
+        return self._arranged
+
+    def patterns(self, further: Sequence[Rows | Ints] = ()) -> PatternCounts:
+        """The patterns of the members and of further columns."""
+        columns = [*(self.ground.test.counts.rows(event) for event in self.members), *further]
+        rows = np.unique(np.concatenate([self.positives, *columns]))
+        table = np.zeros((len(rows), len(columns)), bool)
+        for at, column in enumerate(columns):
+            table[np.searchsorted(rows, column), at] = True
+        carries = np.zeros(len(rows), bool)
+        carries[np.searchsorted(rows, self.positives)] = True
+        return PatternCounts.of(table, carries, len(self.ground.data) - len(rows))
+
+    def core_without(self, place: int) -> list[int]:
+        """The places of the core except one."""
+        return [other for other in self.core if other != place]
+
+
+class Arranged:
+    """The arrangements of one label's members, and the few that the label depends on."""
+
+    def __init__(self, label_test: LabelTest, found: Sequence[Arrangement], alpha: float) -> None:
+        self.label_test, self.found, self.n_members = label_test, found, len(label_test.claims)
+        self._alpha, self._known = alpha, dict[tuple[int, ...], PatternCounts]()
+        present = [label_test.ground.test.counts.rows(event) for event in label_test.members]
+        columns: list[Rows | Ints] = [*present, *(one.rows for one in found)]
+        every = IndependenceTest(_matrix(columns, len(label_test.ground.data)))
+        self._test, self._target = every.local(Target(label_test.positives), np.arange(len(columns)))
+        self._columns = np.arange(self.n_members, len(columns))
+        self.chosen = self._choose(label_test.core, self._columns)
+
+    @property
+    def rows(self) -> list[Ints]:
+        """The sequences in which each chosen arrangement holds."""
+        return self._rows(self.chosen)
+
+    def ask_presence(self, place: int) -> None:
+        """Test the presence of a member given everything that does not involve it."""
+        self.label_test.claims[place].judge(self._tables(place, self._others(place)))
+
+    def ask(self, place: int) -> None:
+        """Test a member's presence and best arrangement given everything that does not involve it."""
+        claim, others = self.label_test.claims[place], self._others(place)
+        tables = self._tables(place, others)
+        claim.bound(tables)
+        if self._is_everywhere(claim):
+            self._bound_everywhere(claim, tables, explained=bool(others))
+        about = self._columns[self._is_about(place)]
+        tests = [ExactG2.of(tables)]
+        if len(about):
+            tests.append(self._best(place, about, others))
+            claim.most = max(claim.most, tests[1].most_gain)
+        p_values = [test.p_value for test in tests if test.p_value is not None]
+        # Bonferroni over presence and every arrangement that competed
+        claim.p_value = min(1.0, min(p_values) * (len(about) + 1)) if p_values else None
+        claim.gain = max(test.gain for test in tests)
+
+    def _choose(self, given: list[int], columns: Ints) -> list[int]:
+        """Choose the strongest arrangement given some members and those chosen, until none is strong."""
+        least, chosen = 2 * self.label_test.least, list[int]()
+        while len(columns) and len(chosen) < MAX_CHOSEN:
+            tests = self._test(self._target, [*given, *chosen], columns)
+            strong = tests.holds(self._alpha / len(columns)) & (tests.g2 - tests.dof >= least)
+            if not strong.any():
+                break
+            chosen.append(int(columns[np.argmax(np.where(strong, tests.g2, -1.0))]))
+        return chosen
+
+    def _others(self, place: int) -> list[int]:
+        """The arrangements chosen among those that do not involve a member."""
+        return self._choose(self.label_test.core_without(place), self._columns[~self._is_about(place)])
+
+    def _is_about(self, place: int) -> NDArray[np.bool_]:
+        return np.array([place in one.members for one in self.found], bool)
+
+    def _tables(self, place: int, others: list[int]) -> Ints:
+        """Tables of a member's presence given the core and other arrangements."""
+        given = [*self.label_test.core_without(place), *range(self.n_members, self.n_members + len(others))]
+        return self._patterns(tuple(others)).tables(place, given)
+
+    def _patterns(self, columns: tuple[int, ...]) -> PatternCounts:
+        if columns not in self._known:
+            self._known[columns] = self.label_test.patterns(self._rows(columns))
+        return self._known[columns]
+
+    def _best(self, place: int, about: Ints, others: list[int]) -> ExactG2:
+        """The exact test of the strongest arrangement that involves a member."""
+        core = self.label_test.core_without(place)
+        tests = self._test(self._target, [*core, *others], about)
+        best = int(about[np.argmax(np.where(tests.dof > 0, tests.g2 - tests.dof, -np.inf))])
+        last = self.n_members + len(others)
+        patterns = self._patterns((*others, best))
+        return ExactG2.of(patterns.tables(last, [*core, *range(self.n_members, last)]))
+
+    def _rows(self, columns: Sequence[int]) -> list[Ints]:
+        return [self.found[column - self.n_members].rows for column in columns]
+
+    def _is_everywhere(self, claim: Claim) -> bool:
+        """Ubiquitous: absent from fewer than `FEW` sequences."""
+        counts = self.label_test.ground.test.counts
+        return int(counts.totals[claim.event]) > counts.n_sequences - FEW
+
+    def _bound_everywhere(self, claim: Claim, tables: Ints, explained: bool) -> None:
+        """Set the bounds of a ubiquitous event type, whose presence says nothing for or against it.
+
+        Its arrangements count against it only if others explain the label: if none do, its partner in an
+        arrangement may be missing from the boundary.
+        """
+        claim.unseen, claim.left = 0.0, own_residual_information(tables)
+        claim.most = 0.0 if explained else np.inf
+
+
+def _matrix(columns: Sequence[Rows | Ints], n_rows: int) -> sp.csr_array:
+    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in columns])])
+    rows = np.concatenate(columns).astype(np.int32)
+    return sp.csc_array((np.ones(len(rows), np.int32), rows, starts), shape=(n_rows, len(columns))).tocsr()

@@ -1,0 +1,166 @@
+"""verify: test the edges of a graph on the data; drop refuted edges, add missing ones.
+
+Two witnesses testify to an edge. Phase 1 claims a number of sequences (frequency x support) and what the
+event type is worth in each (strength, in nats); it sees arrangements, but only as well as its model does. The
+data count sequences without a model, but may have none to compare with. Their testimony is combined:
+
+- An edge is **confirmed** if the label depends on its event type, by presence or an arrangement, given the
+  presence and arrangements of the other members: the p-value passes the Benjamini-Hochberg procedure over all
+  edges, and the gain is at least `min_gain` nats per sequence with the label. With many sequences everything
+  is significant; then the gain decides.
+- An edge is **refuted** if the data leave room for less than half of its claim. The room is an upper bound on
+  what the presence of the event type, or any of its arrangements, can be worth, and never exceeds what the
+  rest of the boundary leaves unexplained. Sequences without a comparison count in full for the claim. So an
+  edge is refuted only if an effect half as large as claimed would have been visible; where the test has no
+  power, phase 1 is believed.
+- A claim below twice `min_gain` is too small to stand by itself and must be confirmed. An edge without a
+  claim (its graph has no frequency or strength) must have room for `min_gain`.
+- An **untrusted** label has a model that is no better than its base rate on held-out sequences, so phase 1 is
+  no witness. Its edges need a p-value of at most `alpha` and the smallest gain; the others are dropped one by
+  one, smallest gain first, so that one of two event types that explain each other stays.
+
+Confirmed edges stay, and so do edges that are not refuted. Before that, each boundary may grow by missing
+event types; these must be confirmed, with a Bonferroni correction for all pairs.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from eventcargo.config import Settings, setting
+from eventcargo.errors import DataError, counted
+from eventcargo.events import EventDataset
+from eventcargo.graphs import LabelGraph
+from eventcargo.knowledge import Resolved
+from eventcargo.statistics.discoveries import discoveries
+from eventcargo.verification.claims import Claim
+from eventcargo.verification.forward import forward_select
+from eventcargo.verification.label_test import LabelTest, VerifyData
+
+
+@dataclass(frozen=True)
+class VerifyConfig(Settings):
+    """Settings of the test of a graph on the data."""
+
+    alpha: float = setting(0.05, gt=0, lt=1)
+    """false-discovery rate among confirmed edges; an added edge is tested at alpha / number of pairs"""
+    min_gain: float = setting(0.05, gt=0)
+    """smallest gain of an edge, in nats per sequence with the label"""
+    rounds: int = setting(6, ge=0)
+    """most event types added to a boundary; 0 adds none"""
+
+
+def verify(
+    graph: LabelGraph,
+    data: EventDataset,
+    config: VerifyConfig | None = None,
+    knowledge: Resolved | None = None,
+    untrusted: Collection[str] = (),
+) -> LabelGraph:
+    """The graph with p-values and gains, without refuted edges and with missing ones added.
+
+    The gain, which orders a boundary, is what the event type is worth by the data, in nats per sequence with
+    the label. The p-value is null if no test was possible. An added edge has no frequency; its strength is
+    its gain. Required edges stay, forbidden edges are not added. For `untrusted` labels, whose model is no
+    witness, the data alone decide.
+
+    >>> from dataclasses import replace
+    >>> from eventcargo.events import EventSequence
+    >>> bad = EventSequence("", ("P01", "U02"), (0.0, 1.0), ("brake",))
+    >>> good = EventSequence("", ("U02",), (0.0,), ())
+    >>> data = EventDataset.from_sequences(
+    ...     [replace(bad if i % 3 else good, id=str(i)) for i in range(300)])
+    >>> verify(LabelGraph.from_boundaries({"brake": []}), data).boundary("brake")
+    ['P01']
+    """
+    config = config or VerifyConfig()
+    _check_names(graph, data)
+    ground = VerifyData(data)
+    required = frozenset[tuple[str, str]]() if knowledge is None else knowledge.required
+    label_tests = _label_tests(graph, ground, config, required)
+    allowed = None if knowledge is None else knowledge.table(data.label_names, data.event_names)
+    forward_select(label_tests, config.rounds, config.alpha, allowed)
+    tested = [label_test for label_test in label_tests if label_test.claims]
+    level = config.alpha / max(1, sum(len(label_test.claims) for label_test in tested))
+    for label_test in tested:
+        label_test.ask(level)
+        if label_test.name in untrusted:
+            label_test.backward_eliminate(level, config.alpha)
+    return _graph(graph, data, _kept(tested, config.alpha))
+
+
+def _check_names(graph: LabelGraph, data: EventDataset) -> None:
+    for column, known in (("label", data.label_names), ("event", data.event_names)):
+        unknown = sorted(set(graph.edges[column].to_list()) - set(known))
+        if unknown:
+            raise DataError(
+                f"{counted(len(unknown), f'{column} name')} not in the data, the first: {unknown[0]!r}; "
+                "verify a graph on the data it was made from, or on data of the same kind"
+            )
+
+
+def _label_tests(
+    graph: LabelGraph, ground: VerifyData, config: VerifyConfig, required: frozenset[tuple[str, str]]
+) -> list[LabelTest]:
+    """One test for each label of the data."""
+    numbers = {name: number for number, name in enumerate(ground.data.event_names)}
+    supports = [len(positives) for positives in ground.positives]
+    label_tests = [
+        LabelTest(ground, label, [], config.min_gain * support) for label, support in enumerate(supports)
+    ]
+    places = {name: number for number, name in enumerate(ground.data.label_names)}
+    columns = ("label", "event", "frequency", "strength", "sign")
+    for label, event, frequency, strength, sign in graph.edges.select(columns).iter_rows():
+        at = places[label]
+        votes = None if frequency is None else frequency * supports[at]
+        claim = Claim(numbers[event], votes, strength, 0 if sign is None else sign, label_tests[at].least)
+        claim.is_required = (label, event) in required
+        label_tests[at].claims.append(claim)
+    return label_tests
+
+
+def _kept(tested: list[LabelTest], alpha: float) -> list[tuple[str, str, Claim]]:
+    """Label, event type and claim of the edges that stay."""
+    pairs = [(label_test, claim) for label_test in tested for claim in label_test.claims]
+    passed = discoveries([claim.p_value for _, claim in pairs], alpha)
+    edges = []
+    for (label_test, claim), is_discovery in zip(pairs, passed, strict=True):
+        is_confirmed = is_discovery and claim.gain >= claim.least
+        if is_confirmed or claim.is_required or not (claim.is_new or claim.refuted):
+            edges.append((label_test.name, label_test.ground.data.event_names[claim.event], claim))
+    return edges
+
+
+def _graph(graph: LabelGraph, data: EventDataset, kept: list[tuple[str, str, Claim]]) -> LabelGraph:
+    positives = dict(zip(data.label_names, data.support.tolist(), strict=True))
+    support = positives | {label: count for label, count in graph.support.items() if count is not None}
+    rows = [
+        (label, event, claim.p_value, claim.gain / max(positives[label], 1))
+        for label, event, claim in kept
+        if not claim.is_new
+    ]
+    schema = {"label": pl.String, "event": pl.String, "p_value": pl.Float64, "gain": pl.Float64}
+    tested = pl.DataFrame(rows, schema=schema, orient="row")
+    old = graph.edges.drop("p_value", "gain").join(tested, on=["label", "event"], maintain_order="left")
+    added = [
+        _added(label, event, claim, positives[label], support[label])
+        for label, event, claim in kept
+        if claim.is_new
+    ]
+    new = pl.DataFrame(added, schema=dict(graph.edges.schema))
+    return LabelGraph.from_edges(pl.concat([old.select(new.columns), new]), support)
+
+
+def _added(label: str, event: str, claim: Claim, positives: int, support: int) -> dict[str, object]:
+    return {
+        "label": label,
+        "event": event,
+        "sign": int(np.sign(claim.effect)),
+        "support": support,
+        "strength": claim.gain / positives,
+        "effect": claim.effect,
+        "p_value": claim.p_value,
+        "gain": claim.gain / positives,
+    }

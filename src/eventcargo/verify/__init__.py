@@ -1,5 +1,0 @@
-"""Test the edges of a graph on the data: drop refuted edges, add missing ones."""
-
-from eventcargo.verify.verify import VerifyConfig, verify
-
-__all__ = ["VerifyConfig", "verify"]

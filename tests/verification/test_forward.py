@@ -1,0 +1,135 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from eventcargo.events import EventDataset
+from eventcargo.sequences import EventSequence
+from eventcargo.verification.claims import Claim
+from eventcargo.verification.forward import MAX_GIVEN, forward_select
+from eventcargo.verification.label_test import LabelTest, VerifyData
+
+from .drawn import draw
+
+
+@pytest.fixture(scope="module")
+def data() -> EventDataset:
+    return draw(lambda events: "a" in events and "b" in events, dict.fromkeys("abcdef", 0.4))
+
+
+def grown(
+    data: EventDataset, rounds: int = 5, alpha: float = 0.05, least: float = 10.0, barred: str = ""
+) -> str:
+    label_test = LabelTest(VerifyData(data), 0, [], least)
+    allowed = np.array([[name not in barred for name in data.event_names]])
+    forward_select([label_test], rounds, alpha, allowed if barred else None)
+    return "".join(sorted(data.event_names[claim.event] for claim in label_test.claims))
+
+
+def test_a_conjunction_is_grown_from_nothing(data: EventDataset) -> None:
+    assert grown(data) == "ab"
+
+
+def test_a_round_adds_one_event_type(data: EventDataset) -> None:
+    assert (len(grown(data, rounds=0)), len(grown(data, rounds=1))) == (0, 1)
+
+
+def test_the_strongest_event_type_is_added_first() -> None:
+    data = draw(lambda events: "f" in events or {"a", "b"} <= set(events), dict.fromkeys("abcdef", 0.4))
+    assert grown(data, rounds=1) == "f"
+
+
+def test_what_the_arrangement_of_a_member_explains_is_not_added() -> None:
+    late = [EventSequence(f"late {i}", ("b", "a"), (0.0, 1.0), ("bad",)) for i in range(200)]
+    early = [EventSequence(f"early {i}", ("a", "c", "b"), (0.0, 1.0, 2.0), ()) for i in range(200)]
+    none = [EventSequence(f"none {i}", ("b",), (0.0,), ()) for i in range(200)]
+    data = EventDataset.from_sequences(late + early + none)
+    label_test = LabelTest(
+        VerifyData(data), 0, [Claim(data.event_names.index("a"), 200.0, 1.0, 1, 10.0)], 10.0
+    )
+    forward_select([label_test], 5, 0.05)
+    assert len(label_test.claims) == 1
+
+
+def test_what_gains_too_little_is_not_added(data: EventDataset) -> None:
+    assert grown(data, least=1e6) == ""
+
+
+def test_from_mere_noise_a_boundary_grows_as_rarely_as_alpha_says() -> None:
+    noises = (
+        draw(lambda _: False, dict.fromkeys("abcdef", 0.4), 200, noise=0.5, seed=at) for at in range(40)
+    )
+    assert sum(bool(grown(noise, least=0.01)) for noise in noises) <= 6  # 2 are expected
+
+
+@pytest.mark.parametrize(("together", "found"), [(110, ""), (300, "x")])
+def test_strata_of_few_sequences_are_judged_by_what_chance_does_in_them(together: int, found: str) -> None:
+    assert grown_in_strata(together) == found  # chance gives 102; chi-square would take 110 for certain
+
+
+def test_what_only_looks_strongest_does_not_hide_what_is() -> None:
+    assert grown_in_strata(110, sure=50) == "y"
+
+
+def test_pairs_that_can_only_differ_say_nothing() -> None:
+    assert grown_in_strata(512, size=2) == ""
+
+
+def grown_in_strata(together: int, size: int = 5, sure: int = 0) -> str:
+    """What a round adds to nine members that make 512 strata of some sequences, one of them with the label.
+
+    One sequence of each stratum has `x`; in `together` strata it is the one with the label. In the last
+    `sure` strata the one with the label has `y`.
+    """
+    sequences = []
+    for stratum, at in itertools.product(range(512), range(size)):
+        carries = at == (0 if stratum < together else 1)
+        events = [f"bit{bit}" for bit in range(9) if stratum >> bit & 1] + ["z" if at else "x"]
+        events += ["y"] * (carries and stratum >= 512 - sure)
+        times = tuple(map(float, range(len(events))))
+        sequences.append(EventSequence(f"{stratum}-{at}", tuple(events), times, ("bad",) * carries))
+    data = EventDataset.from_sequences(sequences)
+    members = [number for number, name in enumerate(data.event_names) if name.startswith("bit")]
+    label_test = LabelTest(VerifyData(data), 0, [Claim(event, None, None, 1, 1.0) for event in members], 1.0)
+    forward_select([label_test], 1, 0.05)
+    return "".join(data.event_names[claim.event] for claim in label_test.claims[len(members) :])
+
+
+def test_what_is_not_allowed_is_not_added(data: EventDataset) -> None:
+    assert "a" not in grown(data, barred="a")
+
+
+def test_labels_grow_as_they_would_alone(data: EventDataset) -> None:
+    label_tests = [LabelTest(VerifyData(data), 0, [], 10.0) for _ in range(10)]
+    forward_select(label_tests, 5, 0.05)
+    assert {frozenset(label_test.members) for label_test in label_tests} == {frozenset([0, 1])}
+
+
+def test_a_member_that_is_not_given_is_not_added_again() -> None:
+    many = "".join(chr(0x4E00 + at) for at in range(MAX_GIVEN))
+    data = draw(lambda events: "a" in events, dict.fromkeys("a" + many, 0.05), 500)
+    members = [data.event_names.index(name) for name in many + "a"]
+    label_test = LabelTest(VerifyData(data), 0, [Claim(event, None, None, 1, 5.0) for event in members], 5.0)
+    forward_select([label_test], 1, 0.05)
+    assert label_test.members == members
+
+
+def test_an_added_claim_is_new_and_without_votes(data: EventDataset) -> None:
+    label_test = LabelTest(VerifyData(data), 0, [], 10.0)
+    forward_select([label_test], 1, 0.05)
+    (claim,) = label_test.claims
+    assert (claim.is_new, claim.worth, claim.sign) == (True, None, 1)
+
+
+def test_an_added_inhibitor_has_its_sign() -> None:
+    label_test = LabelTest(
+        VerifyData(draw(lambda events: "a" not in events, dict.fromkeys("abc", 0.4))), 0, [], 10.0
+    )
+    forward_select([label_test], 1, 0.05)
+    assert [claim.sign for claim in label_test.claims] == [-1]
+
+
+def test_no_questions_grow_nothing() -> None:
+    label_tests: list[LabelTest] = []
+    forward_select(label_tests, 5, 0.05)
+    assert label_tests == []
