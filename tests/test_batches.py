@@ -110,7 +110,9 @@ def test_times_of_a_cut_sequence_count_from_the_first_event_shown(tiny: EventDat
 
 
 def test_cut_sequences_are_counted_in_a_warning(tiny: EventDataset) -> None:
-    with pytest.warns(EventCargoWarning, match="longer than"):
+    with pytest.warns(
+        EventCargoWarning, match="2 sequences of 4 longer than 1 event: of each only the last 1"
+    ):
         report_cuts(tiny, 3)
 
 

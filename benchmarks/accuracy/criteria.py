@@ -99,7 +99,9 @@ def run(home: Path, seed: int, options: argparse.Namespace) -> dict[str, Any]:
 def trained(home: Path, data: EventDataset, seed: int, minutes: float) -> DensityModel:
     """The model of a folder, trained first where it is not there yet."""
     if not home.exists():
-        model = train(data, TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed), transformer_size("small"))
+        model = train(
+            data, TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed), transformer_size("small")
+        )
         model.save_pretrained(home)
     return load_model(home)
 

@@ -18,7 +18,7 @@ from scipy.stats import binom
 
 from eventcargo.fusion import FuseConfig, Votes, VoteStore, adaptive, fuse, jeffreys
 from eventcargo.fusion.counting import GRAINS
-from eventcargo.fusion.votes import COUNTS, EXPOSED, SUPPORT
+from eventcargo.fusion.votes import COUNTS, N_EXPOSED, SUPPORT
 
 from benchmarks.record import provenance, save
 
@@ -110,10 +110,10 @@ def drawn(rng: np.random.Generator, alpha: float, sensitivity: float) -> tuple[V
         **dict.fromkeys(("votes", "promoting", "informed"), votes),
         **{name: np.round(mean * GRAINS).astype(np.int64) * votes for name, mean in means.items()},
     }
-    pairs = pl.DataFrame(columns, schema=COUNTS).with_columns(exposed=pl.Series(tested))
+    pairs = pl.DataFrame(columns, schema=COUNTS).with_columns(n_exposed=pl.Series(tested))
     found = pairs.filter(pl.col("votes") > 0)
     per_label = pl.DataFrame({"label": list(support), "support": list(support.values())}, schema=SUPPORT)
-    votes_of = Votes("total", "present", found.drop("exposed"), found.select(*EXPOSED), per_label)
+    votes_of = Votes("total", "present", found.drop("n_exposed"), found.select(*N_EXPOSED), per_label)
     positives = per_label.select("label", positives="support", sequences=pl.lit(SEQUENCES, pl.Int64))
     return VoteStore({("total", "present"): votes_of}, positives), support
 

@@ -81,7 +81,9 @@ def trained(
     """Scores of a trained model on the test sequences, and what training says of itself."""
     began = time.perf_counter()
     training = Training(
-        train, TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed), transformer_size("small", linear=linear)
+        train,
+        TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed),
+        transformer_size("small", linear=linear),
     )
     model = training.run()
     seconds = time.perf_counter() - began

@@ -32,17 +32,17 @@ Group = tuple[Literal, ...]
 NAME = r"(E\d+)"
 
 FORMS: list[tuple[str, Callable[..., Group]]] = [
-    (rf"{NAME} before {NAME}", lambda a, b: (Literal("present", (b,)), Literal("before", (a, b)))),
+    (rf"{NAME} before {NAME}", lambda a, b: (Literal("presence", (b,)), Literal("ordered", (a, b)))),
     (rf"{NAME} right after {NAME}", lambda a, b: (Literal("adjacent", (b, a)),)),
     (rf"{NAME} at least (\d+) times", lambda a, k: (Literal("count", (a,), int(k)),)),
     (
         rf"{NAME} and {NAME} less than (\S+) apart in time",
-        lambda a, b, t: (Literal("within", (a, b), float(np.nextafter(float(t), 0))),),
+        lambda a, b, t: (Literal("gap", (a, b), float(np.nextafter(float(t), 0))),),
     ),
-    (rf"{NAME} among the last (\d+) events", lambda a, k: (Literal("late", (a,), int(k)),)),
-    (rf"{NAME}, itself raised by .*", lambda a: (Literal("present", (a,)),)),
-    (rf"{NAME} \| hidden cause.*", lambda a: (Literal("present", (a,)),)),
-    (rf"(!?){NAME}", lambda sign, a: (Literal("present", (a,), negated=bool(sign)),)),
+    (rf"{NAME} among the last (\d+) events", lambda a, k: (Literal("lateness", (a,), int(k)),)),
+    (rf"{NAME}, itself raised by .*", lambda a: (Literal("presence", (a,)),)),
+    (rf"{NAME} \| hidden cause.*", lambda a: (Literal("presence", (a,)),)),
+    (rf"(!?){NAME}", lambda sign, a: (Literal("presence", (a,), negated=bool(sign)),)),
 ]
 """How simulations tell their rules, and what that is in literals; a hidden cause is no part of a rule."""
 
@@ -108,7 +108,7 @@ def read_group(text: str) -> Group:
 
 
 def is_equal(rule: Rule, true: Rule, data: EventDataset) -> bool:
-    if any(part.kind != "present" for one in (rule, true) for group in one.literals for part in group):
+    if any(part.kind != "presence" for one in (rule, true) for group in one.literals for part in group):
         return bool((rule.holds(data) == true.holds(data)).all())
     ours, theirs = as_presence(rule), as_presence(true)
     return all(follows(group, theirs) for group in ours) and all(follows(group, ours) for group in theirs)

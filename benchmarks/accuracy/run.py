@@ -208,8 +208,8 @@ def discover(
         rules = {label: None if rule is None else rule.text for label, rule in found.rules.items()}
         extra = {
             "oneshot": {name: _plain(oneshot, name) for name in ("micro", "macro", "weighted")},
-            "label_model": None if found.quality is None else found.quality["overall"],
-            "stages": run.record.seconds,
+            "label_model": None if found.quality is None else dict(found.quality.overall),
+            "stages": run.manifest.seconds,
             "fused": fused(run.folder, truth, comparison),
             "verdicts": levels,
             "reasons": reasons,

@@ -49,7 +49,7 @@ def cargo(setup: Setup, name: str) -> dict[str, Any]:
         began = time.process_time()
         found = run.run()
         seconds = time.process_time() - began
-        row = {"method": f"cargo-{name}", "seconds": seconds, "stages": run.record.seconds}
+        row = {"method": f"cargo-{name}", "seconds": seconds, "stages": run.manifest.seconds}
         row |= global_scores(found.graph, data, setup)
         if name == "paper":
             table = EdgeTable.read(found.edges)

@@ -27,7 +27,7 @@ SEED = 0
 def _work(pipe: Any, folder: str, method: str) -> None:
     data = EventDataset.load(f"{folder}/data")
     started = time.perf_counter()
-    graph = find_boundaries(data, method, progress=lambda done, _: pipe.send(done))
+    graph = find_boundaries(data, method, progress=lambda _, done, *__: pipe.send(int(done)))
     seconds = time.perf_counter() - started
     truth = read_graph(f"{folder}/truth.parquet")
     scores, positive = evaluate(graph, truth), evaluate(graph, truth, negated=False)

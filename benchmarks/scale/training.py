@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from eventcargo import EventDataset
 from eventcargo.models.density import label_probabilities
 from eventcargo.models.training.config import TrainConfig
-from eventcargo.models.training.progress import Progress
 from eventcargo.models.training.trainer import Training
 from eventcargo.models.transformer.config import transformer_size
 from eventcargo.simulation import simulate
@@ -107,12 +106,10 @@ class Teller:
     def __init__(self) -> None:
         self._said = -SAY_EVERY
 
-    def __call__(self, now: Progress) -> None:
-        if time.monotonic() - self._said < SAY_EVERY:
-            return
-        self._said = time.monotonic()
-        rate = f"{now.tokens_per_second:,.0f} tokens/s"
-        print(f"{now.stage} {now.step:,} {now.used:.0%} F1 {now.label_f1} {rate}", flush=True)
+    def __call__(self, stage: str, done: float, total: float, message: str = "", /) -> None:
+        if time.monotonic() - self._said >= SAY_EVERY:
+            self._said = time.monotonic()
+            print(f"{stage} {done / total:.0%} {message}", flush=True)
 
 
 if __name__ == "__main__":

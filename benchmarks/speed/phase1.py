@@ -220,7 +220,9 @@ def untrained(
     """A model of random weights, its label head too, and sequences for it; one label is wanted of each."""
     names = tuple(f"E{number:05}" for number in range(EVENT_TYPES))
     label_names = data.label_names[:labels]
-    model = Transformer(transformer_size(shape), Vocabulary(names[:event_types]), label_names, seed=seed).eval()
+    model = Transformer(
+        transformer_size(shape), Vocabulary(names[:event_types]), label_names, seed=seed
+    ).eval()
     torch.nn.init.normal_(model.label_head.weight, std=0.3)
     model.time_scale.fill_(float(np.diff(data.times).clip(0).mean()))
     batch = Batches(data, Vocabulary(names), WIDTH).take(np.arange(len(data)))

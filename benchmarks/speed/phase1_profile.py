@@ -11,7 +11,7 @@ Run: `.venv/bin/python -m benchmarks.speed.phase1_profile`
 
 import argparse
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import ProfilerActivity, profile
 
 from eventcargo.batches import Batch
-from eventcargo.models.density import Densities
+from eventcargo.models.density import Densities, DensityModel
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
 from eventcargo.oneshot.thresholds import RelativeThreshold
@@ -94,7 +94,7 @@ def peak() -> float:
     return 2.0 * PEAK_SIZE**3 / min(cpu_seconds(lambda: a @ b) for _ in range(4))
 
 
-class Counted:
+class Counted(DensityModel):
     """A model that counts the operations which its answers need; it answers phase 1 as the model does."""
 
     def __init__(self, model: Transformer) -> None:
@@ -105,20 +105,11 @@ class Counted:
             model.max_length,
         )
 
-    @property
-    def event_weight(self) -> torch.Tensor:
-        return self._model.event_weight
-
-    def event_logits(self, states: torch.Tensor) -> torch.Tensor:
-        """What the model says; asked for the bias alone, which needs no operation."""
-        return self._model.event_logits(states)
-
-    def states(self, batch: Batch, for_labels: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
-        """The model's states, and the map of all to the next events; BOS is the same for all sequences."""
-        c, lengths = self._model.config, batch.lengths
-        self.operations += c.layers * self._block(lengths)
-        self.operations += 2.0 * (lengths.sum() - len(lengths) + 1) * c.width * len(self.vocabulary)
-        return self._model.states(batch, for_labels)
+    def next_event_logits(self, batch: Batch, where: Any) -> Iterator[torch.Tensor]:
+        """What the model says; the blocks are needed at all positions, the head where it is asked."""
+        self.operations += self._model.config.layers * self._block(batch.lengths)
+        self.operations += self._map(where.sum(), len(self.vocabulary))
+        return self._model.next_event_logits(batch, where)
 
     def particle_labels(
         self, batch: Batch, n: int, first: int, labels_at: Any, label_columns: Any

@@ -1,8 +1,9 @@
 """eventcargo: which events cause which outcome.
 
 Tables of time-stamped events and of labels go in; for every label, the event types that cause it (its
-Markov boundary) come out. `discover` runs everything; `simulate` or `read_events`, `train`, `extract`, `fuse`,
-`verify`, `judge` and `explain` are its steps. Names are loaded on first use, so `import eventcargo` is quick.
+Markov boundary) come out. `discover` runs everything; `simulate` or `read_events`, `train`, `extract`,
+`fuse`, `verify`, `judge` and `explain` are its steps. Names are loaded on first use: `import eventcargo` is
+quick.
 """
 
 from importlib import import_module

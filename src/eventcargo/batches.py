@@ -134,8 +134,8 @@ def report_cuts(data: EventDataset, max_length: int) -> None:
     n_cut = int((data.lengths > room).sum())
     if n_cut:
         warnings.warn(
-            f"{counted(n_cut, 'sequence')} of {len(data):,} longer than {counted(room, 'event')}: only the last "
-            f"{room:,} events of each are used; raise max_length to use more",
+            f"{counted(n_cut, 'sequence')} of {len(data):,} longer than {counted(room, 'event')}: of each "
+            f"only the last {counted(room, 'event')} count; raise max_length to use more",
             EventCargoWarning,
             stacklevel=2,
         )

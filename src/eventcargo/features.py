@@ -234,6 +234,9 @@ PAIRS = ("adjacent", "ordered", "gap")
 AT_END = ("lateness", "since")
 """Families whose features become true at EOS only."""
 
+TIMED = ("gap", "since")
+"""Families whose features are about time and say nothing where only the order of events is known."""
+
 
 def relevant(events: Events, family: str, keys: Ints) -> Events:
     """The events that decide the features: those of their types, or all in sequences with one of each side.

@@ -1,16 +1,135 @@
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from eventcargo import EventDataset, Vocabulary
-from eventcargo.models.appraisal import appraise, ask, crossed
+from eventcargo.errors import DataError
+from eventcargo.models.appraisal import (
+    appraise,
+    ask,
+    calibration_error,
+    crossed,
+    label_quality,
+    overall_quality,
+)
 from eventcargo.models.calibration import Answers
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.training.validation import set_aside
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
+from eventcargo.quality import LabelQuality, Quality
 from eventcargo.simulation import simulate
+
+RATES = np.array([0.2, 0.5])
+
+
+def rows_of(truth: np.ndarray, logits: np.ndarray, rates: np.ndarray = RATES) -> tuple[LabelQuality, ...]:
+    names = tuple(f"L{at}" for at in range(truth.shape[1]))
+    return label_quality(names, np.full(len(names), 30), rates, truth, logits, logits)
+
+
+@pytest.fixture
+def mixed() -> tuple[np.ndarray, np.ndarray]:
+    """A label that is known well, and one that is guessed."""
+    truth = np.zeros((100, 2), bool)
+    truth[:20, 0], truth[::2, 1] = True, True
+    logits = np.column_stack([np.where(truth[:, 0], 4.0, -4.0), np.resize([1.0, 1.0, -1.0, -1.0], 100)])
+    return truth, logits
+
+
+def test_a_label_as_good_as_its_base_rate_is_not_trusted(mixed: tuple[np.ndarray, np.ndarray]) -> None:
+    good, guessed = rows_of(*mixed)
+    assert (good.trusted, good.reason) == (True, "")
+    assert not guessed.trusted
+    assert "not clearly better than the base rate on 50 held-out examples" in guessed.reason
+
+
+def test_a_label_without_held_out_examples_is_not_trusted() -> None:
+    row = rows_of(np.zeros((10, 1), bool), np.full((10, 1), -3.0), np.array([0.1]))[0]
+    assert (row.f1, row.auroc, row.average_precision) == (None, None, None)
+    assert "no held-out example" in row.reason
+
+
+def test_a_label_without_examples_is_not_trusted() -> None:
+    truth = np.zeros((10, 1), bool)
+    row = label_quality(("a",), np.array([0]), np.array([0.1]), truth, truth - 3.0, truth - 3.0)[0]
+    assert row.reason == "no positive example"
+
+
+def test_f1_auroc_and_average_precision_are_known_by_hand() -> None:
+    truth = np.array([[True], [True], [False], [False]])
+    logits = np.array([[2.0], [-1.0], [1.0], [-2.0]])
+    row = rows_of(truth, logits, np.array([0.5]))[0]
+    assert row.f1 == 0.5  # one hit, one miss, one false alarm
+    assert row.auroc == 0.75
+    assert row.average_precision == pytest.approx((1 + 2 / 3) / 2)
+
+
+def test_log_losses_are_beside_those_of_the_base_rate() -> None:
+    truth = np.array([[True], [False]])
+    row = rows_of(truth, np.zeros((2, 1)), np.array([0.2]))[0]
+    assert row.log_loss == pytest.approx(np.log(2))
+    assert row.base_log_loss == pytest.approx(-(np.log(0.2) + np.log(0.8)) / 2)
+
+
+def test_what_calibration_changed_is_told() -> None:
+    truth = np.array([[True], [False]] * 20)
+    raw, logits = np.where(truth, 0.1, -0.1), np.where(truth, 5.0, -5.0)
+    row = label_quality(("a",), np.array([9]), np.array([0.5]), truth, raw, logits)[0]
+    assert row.raw_log_loss > row.log_loss
+    assert row.raw_calibration_error > 0.4 > 0.01 > row.calibration_error
+
+
+def test_frequencies_are_compared_with_chances_in_bins() -> None:
+    truth = np.array([True, False, False, True])
+    assert calibration_error(truth, np.array([0.05, 0.05, 0.95, 0.95])) == pytest.approx(0.45)
+    assert calibration_error(truth, np.full(4, 0.5)) == 0.0
+    assert calibration_error(np.zeros(0, bool), np.zeros(0)) == 0.0
+
+
+def test_a_chance_of_one_has_a_bin() -> None:
+    truth, probabilities = np.array([False, True]), np.array([1.0, 0.95])
+    assert calibration_error(truth, probabilities) == pytest.approx(
+        (1.0 + 0.95 - 1) / 2
+    )  # the last, with .95
+
+
+def test_means_are_over_labels_and_weighted_by_support(mixed: tuple[np.ndarray, np.ndarray]) -> None:
+    truth, logits = mixed
+    rows = rows_of(truth, logits)
+    found = overall_quality(rows, truth, logits, logits)
+    first, second = (row.f1 for row in rows)
+    assert first is not None
+    assert second is not None
+    assert found["f1_macro"] == pytest.approx((first + second) / 2)
+    assert found["f1_weighted"] == pytest.approx((20 * first + 50 * second) / 70)
+    assert found["untrusted"] == 1
+
+
+def test_labels_that_cannot_be_judged_are_not_in_the_means() -> None:
+    truth = np.zeros((10, 2), bool)
+    truth[:5, 0] = True
+    logits = np.where(truth, 2.0, -2.0)
+    assert overall_quality(rows_of(truth, logits), truth, logits, logits)["f1_macro"] == 1.0
+
+
+def test_quality_is_read_as_it_was_written(mixed: tuple[np.ndarray, np.ndarray], tmp_path: Path) -> None:
+    rows = rows_of(*mixed)
+    quality = Quality(rows, overall_quality(rows, mixed[0], mixed[1], mixed[1]), {"perplexity": 3.5})
+    quality.write(tmp_path / "quality.json")
+    assert Quality.read(tmp_path / "quality.json") == quality
+    assert quality.untrusted == ("L1",)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", json.dumps({"format": "other"})])
+def test_a_foreign_file_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "quality.json").write_text(content)
+    with pytest.raises(DataError, match=r"quality\.json .*train the model again"):
+        Quality.read(tmp_path / "quality.json")
+
 
 SHAPE = TransformerConfig(width=16, layers=1, heads=2, feedforward=16, max_length=64)
 
@@ -36,8 +155,8 @@ def test_the_explicit_term_is_asked_beside_the_whole(
     with torch.no_grad():
         model.end_head.bias.fill_(1.0)
     answers = ask(model, parts[1])
-    assert answers.explicit is not None
-    assert answers.whole - answers.explicit == pytest.approx(1.0, abs=1e-5)
+    assert answers.linear is not None
+    assert answers.whole - answers.linear == pytest.approx(1.0, abs=1e-5)
     assert answers.prefix.shape == answers.whole.shape
     assert np.array_equal(answers.truth, parts[1].label_matrix().toarray() > 0)
 
@@ -118,7 +237,7 @@ def test_a_calibrated_model_is_read_as_it_was_saved(
     with torch.no_grad():
         model.end_head.bias.fill_(4.0)
     appraise(model, *parts)
-    model.distrust([1])
+    model.mark_untrusted([1])
     model.save_pretrained(tmp_path)
     read = Transformer.from_pretrained(tmp_path)
     assert np.array_equal(ask(read, parts[1]).whole, ask(model, parts[1]).whole)

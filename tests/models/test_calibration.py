@@ -52,11 +52,11 @@ def test_a_lead_is_in_standard_errors() -> None:
 
 
 def test_a_transformer_that_adds_noise_is_left_out() -> None:
-    explicit = np.random.default_rng(1).normal(0, 3, (2_000, 1))
-    noisy = explicit + np.random.default_rng(2).normal(0, 1, explicit.shape)
-    answers = Answers(draw(explicit), explicit, noisy, noisy)
+    linear = np.random.default_rng(1).normal(0, 3, (2_000, 1))
+    noisy = linear + np.random.default_rng(2).normal(0, 1, linear.shape)
+    answers = Answers(draw(linear), linear, noisy, noisy)
     assert choose_gates(answers).tolist() == [0.0]
-    assert np.array_equal(gated(answers, choose_gates(answers)), explicit)
+    assert np.array_equal(gated(answers, choose_gates(answers)), linear)
 
 
 def test_a_transformer_that_helps_is_let_through() -> None:
@@ -70,8 +70,8 @@ def test_a_transformer_that_helps_is_let_through() -> None:
 def test_a_gain_within_chance_does_not_open_the_gate() -> None:
     truth = np.arange(40)[:, None] % 2 == 0
     right = np.arange(40)[:, None] < 26  # of 40: more than chance, but not surely
-    explicit = np.zeros((40, 1))
-    answers = Answers(truth, explicit, np.where(truth == right, 0.5, -0.5), explicit)
+    linear = np.zeros((40, 1))
+    answers = Answers(truth, linear, np.where(truth == right, 0.5, -0.5), linear)
     assert choose_gates(answers).tolist() == [0.0]
 
 
@@ -90,8 +90,8 @@ def test_prefixes_have_slopes_of_their_own() -> None:
 
 
 def test_corrections_are_applied_to_other_sequences() -> None:
-    explicit, whole = np.array([[1.0, 1.0]]), np.array([[3.0, 3.0]])
-    answers = Answers(np.array([[True, True]]), explicit, whole, whole)
+    linear, whole = np.array([[1.0, 1.0]]), np.array([[3.0, 3.0]])
+    answers = Answers(np.array([[True, True]]), linear, whole, whole)
     found = Calibration(np.array([0.0, 1.0]), np.array([2.0, 2.0]), np.array([0.5, 1.0]))
     assert found.whole(answers).tolist() == [[2.0, 6.0]]
     assert found.prefix(answers).tolist() == [[1.5, 3.0]]

@@ -98,7 +98,7 @@ def test_positions_of_a_sequence_that_is_cut_are_those_of_the_whole(
 ) -> None:
     model, data = trained
     long = EventSequence("long", data[0].events[:1] * 600, tuple(map(float, range(600))), ())
-    with pytest.warns(EventCargoWarning, match="only the last 510 events"):
+    with pytest.warns(EventCargoWarning, match="only the last 510"):
         moves = explain(model, long, ["L000"]).moves
     assert (moves["position"][-1], moves["time"][-1]) == (599, 599.0)
     assert moves["position"][0] == 600 - len(moves) > 0

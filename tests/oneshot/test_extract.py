@@ -164,9 +164,9 @@ def test_a_finished_folder_may_be_resumed(fitted: Transformer, chain: EventDatas
 
 
 def test_labels_not_to_be_trusted_are_told(fitted: Transformer, chain: EventDataset, tmp_path: Path) -> None:
-    fitted.distrust([1])
+    fitted.mark_untrusted([1])
     folder = extract(fitted, chain, tmp_path / "edges", replace(CONFIG, test="total"))
-    fitted.distrust([])
+    fitted.mark_untrusted([])
     assert folder.plan["untrusted"] == [chain.label_names[1]]
 
 

@@ -19,11 +19,11 @@ def learning(regime: str, label: int = 0, **knobs: float) -> tuple[LearningData,
 @pytest.mark.parametrize(
     ("regime", "kind"),
     [
-        ("ordered", "before"),
+        ("ordered", "ordered"),
         ("follows", "adjacent"),
         ("repeat", "count"),
-        ("timing", "within"),
-        ("recency", "late"),
+        ("timing", "gap"),
+        ("recency", "lateness"),
     ],
 )
 def test_the_arrangement_behind_a_label_tells_most(regime: str, kind: str) -> None:
@@ -60,7 +60,7 @@ def test_plain_numbers_are_told_in_the_unit_given() -> None:
 
 def test_no_time_is_asked_for_where_there_is_only_an_order() -> None:
     kinds = {literal.kind for literal in arranged_literals(by_gap(36_000, "order"), ["a", "b"])}
-    assert kinds.isdisjoint({"within", "recent"})
+    assert kinds.isdisjoint({"gap", "since"})
 
 
 def test_sequences_to_judge_on_are_not_looked_at() -> None:

@@ -9,7 +9,7 @@ from eventcargo.rules.patterns import LiteralPatterns
 @pytest.fixture
 def worth() -> DescriptionLength:
     """Literals A and `A before B`; the label is carried where both hold."""
-    literals = (Literal("present", ("A",)), Literal("before", ("A", "B")))
+    literals = (Literal("presence", ("A",)), Literal("ordered", ("A", "B")))
     held = np.array([[0, 1, 1], [0, 0, 1]], np.float32)
     return DescriptionLength(
         LiteralPatterns(literals, held, np.array([0, 0, 9], np.float32), np.array([50, 20, 0], np.float32)),

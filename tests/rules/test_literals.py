@@ -8,19 +8,19 @@ from eventcargo.rules.occurrences import Occurrences
 @pytest.mark.parametrize(
     ("literal", "text"),
     [
-        (Literal("present", ("A",)), "A"),
-        (Literal("present", ("A",), negated=True), "!A"),
+        (Literal("presence", ("A",)), "A"),
+        (Literal("presence", ("A",), negated=True), "!A"),
         (Literal("count", ("A",), 3.0), "A >= 3 times"),
-        (Literal("before", ("A", "B")), "A before B"),
-        (Literal("before", ("A", "B"), negated=True), "!(A before B)"),
+        (Literal("ordered", ("A", "B")), "A before B"),
+        (Literal("ordered", ("A", "B"), negated=True), "!(A before B)"),
         (Literal("adjacent", ("A", "B")), "A directly before B"),
-        (Literal("within", ("A", "B"), 0.6), "B within 0.6 of A"),
-        (Literal("within", ("A", "B"), 0.6, unit="h"), "B within 0.6 h of A"),
-        (Literal("within", ("A", "B"), 5400.0, unit="s"), "B within 1.5 h of A"),
-        (Literal("within", ("A", "B"), 0.0, unit="h"), "B at the same time as A"),
-        (Literal("late", ("A",), 8.0), "A among the last 8 events"),
-        (Literal("recent", ("A",), 2.0, unit="d"), "A within 2 d of the end"),
-        (Literal("recent", ("A",), 0.0), "A at the end"),
+        (Literal("gap", ("A", "B"), 0.6), "B within 0.6 of A"),
+        (Literal("gap", ("A", "B"), 0.6, unit="h"), "B within 0.6 h of A"),
+        (Literal("gap", ("A", "B"), 5400.0, unit="s"), "B within 1.5 h of A"),
+        (Literal("gap", ("A", "B"), 0.0, unit="h"), "B at the same time as A"),
+        (Literal("lateness", ("A",), 8.0), "A among the last 8 events"),
+        (Literal("since", ("A",), 2.0, unit="d"), "A within 2 d of the end"),
+        (Literal("since", ("A",), 0.0), "A at the end"),
     ],
 )
 def test_literals_read_like_sentences(literal: Literal, text: str) -> None:
@@ -29,27 +29,27 @@ def test_literals_read_like_sentences(literal: Literal, text: str) -> None:
 
 @pytest.mark.parametrize("name", ["oil low", "a&b", "(x)", "!x", 'say "x"', "before", "", "a|b", "x>=2"])
 def test_names_that_look_like_the_language_are_quoted(name: str) -> None:
-    told = Literal("present", (name,)).text
+    told = Literal("presence", (name,)).text
     assert told.startswith('"')
     assert told.endswith('"')
 
 
 @pytest.mark.parametrize("name", ["P0A1F", "node=value", "Übertemperatur", "LAB//50912", "a.b-c:d"])
 def test_plain_names_are_not_quoted(name: str) -> None:
-    assert Literal("present", (name,)).text == name
+    assert Literal("presence", (name,)).text == name
 
 
 @pytest.mark.parametrize(
     ("literal", "expected"),
     [
-        (Literal("present", ("b",)), [True, True, False]),
-        (Literal("present", ("b",), negated=True), [False, False, True]),
+        (Literal("presence", ("b",)), [True, True, False]),
+        (Literal("presence", ("b",), negated=True), [False, False, True]),
         (Literal("count", ("a",), 2.0), [True, False, False]),
-        (Literal("before", ("b", "a")), [False, True, False]),
+        (Literal("ordered", ("b", "a")), [False, True, False]),
         (Literal("adjacent", ("b", "a")), [True, True, False]),
-        (Literal("within", ("a", "b"), 1.0), [True, False, False]),
-        (Literal("late", ("a",), 1.0), [True, True, False]),
-        (Literal("recent", ("b",), 1.0), [True, False, False]),
+        (Literal("gap", ("a", "b"), 1.0), [True, False, False]),
+        (Literal("lateness", ("a",), 1.0), [True, True, False]),
+        (Literal("since", ("b",), 1.0), [True, False, False]),
     ],
 )
 def test_every_kind_holds_where_it_says(literal: Literal, expected: list[bool]) -> None:
@@ -67,16 +67,16 @@ def test_a_condition_on_time_is_refused_where_there_is_only_an_order() -> None:
     sequence = EventSequence("s1", ("a", "b"), (0.0, 1.0), ())
     found = Occurrences.locate(EventDataset.from_sequences([sequence], time_kind="order"), "ab")
     with pytest.raises(DataError, match="b within 2 of a"):
-        Literal("within", ("a", "b"), 2.0).holds(found)
+        Literal("gap", ("a", "b"), 2.0).holds(found)
 
 
 @pytest.mark.parametrize(
     ("kind", "events", "limit", "said"),
     [
         ("near", ("a", "b"), None, "'near'"),
-        ("before", ("a",), None, "2 event types"),
+        ("ordered", ("a",), None, "2 event types"),
         ("count", ("a",), None, "a limit; got None"),
-        ("present", ("a",), 3.0, "no limit; got 3.0"),
+        ("presence", ("a",), 3.0, "no limit; got 3.0"),
     ],
 )
 def test_a_literal_that_makes_no_sense_is_refused(

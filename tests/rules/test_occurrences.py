@@ -62,7 +62,7 @@ def test_positions_count_from_both_ends(sequences: list[list[tuple[str, int]]]) 
 def test_age_is_the_time_from_the_last_occurrence_to_the_end(sequences: list[list[tuple[str, int]]]) -> None:
     data = dataset(sequences)
     expected = [s.times[-1] - s.times[at(s, "a")[-1]] if at(s, "a") else np.inf for s in data]
-    assert Occurrences.locate(data, "a").age("a").tolist() == expected
+    assert Occurrences.locate(data, "a").since("a").tolist() == expected
 
 
 @settings(max_examples=40)

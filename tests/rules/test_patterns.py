@@ -10,7 +10,7 @@ def test_sequences_with_the_same_literals_are_one_pattern(width: int) -> None:
     held = np.zeros((width, 5), bool)
     held[0], held[-1] = [True, True, True, False, True], [True, False, True, False, True]
     carried = np.array([True, False, True, True, False])
-    literals = tuple(Literal("present", (f"e{number}",)) for number in range(width))
+    literals = tuple(Literal("presence", (f"e{number}",)) for number in range(width))
     found = LiteralPatterns.collapse(literals, held, carried, elsewhere=(5, 7))
     assert found.held.shape == (width, 4)  # one of them for what is elsewhere
     shown = dict(

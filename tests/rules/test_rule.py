@@ -7,8 +7,8 @@ from eventcargo import DataError, EventDataset, EventSequence
 from eventcargo.rules import Literal, Rule, read_rules, write_rules
 from eventcargo.rules.rule import tell
 
-A, B, C, D = (Literal("present", (name,)) for name in "ABCD")
-NOT_C = Literal("present", ("C",), negated=True)
+A, B, C, D = (Literal("presence", (name,)) for name in "ABCD")
+NOT_C = Literal("presence", ("C",), negated=True)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_an_event_type_that_the_data_do_not_have_never_occurs() -> None:
 
 
 def test_rules_are_the_same_once_written_and_read(tmp_path: Path) -> None:
-    timed = Literal("within", ("A", "öl & <b>"), 0.6, negated=True, unit="h")
+    timed = Literal("gap", ("A", "öl & <b>"), 0.6, negated=True, unit="h")
     rules = {"brake": rule((A, timed), (B,)), "fuel": None}
     write_rules(rules, tmp_path / "rules.json")
     assert read_rules(tmp_path / "rules.json") == rules
@@ -59,7 +59,7 @@ def test_the_file_tells_every_rule_in_words(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "rules.json").read_text("utf-8"))["rules"]["brake"]["text"] == "A & B"
 
 
-HEAD = {"format": "eventcargo-rules", "version": 1}
+HEAD = {"format": "eventcargo-rules", "version": 2}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def table(
     cells = np.array(list(itertools.product([False, True], repeat=events))).T
     held = np.repeat(cells, each, axis=1)
     carried = carries(*held) ^ (np.random.default_rng(0).random(held.shape[1]) < noise)
-    literals = tuple(Literal("present", (name,)) for name in "ABCDEFGH"[:events])
+    literals = tuple(Literal("presence", (name,)) for name in "ABCDEFGH"[:events])
     return DescriptionLength(LiteralPatterns.collapse(literals, held, carried), 1.0)
 
 
@@ -64,7 +64,7 @@ def every_rule(literals: int) -> Iterator[Dnf]:
 @pytest.mark.parametrize("seed", range(8))
 def test_no_short_rule_is_worth_more(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    literals = tuple(Literal("present", (name,)) for name in "ABC")
+    literals = tuple(Literal("presence", (name,)) for name in "ABC")
     cells = np.array(list(itertools.product([0, 1], repeat=3)), np.float32).T
     carrying, lacking = rng.integers(4, 60, (2, 8)).astype(np.float32)
     worth = DescriptionLength(LiteralPatterns(literals, cells, carrying, lacking), 1.0)
@@ -80,14 +80,14 @@ def test_limits_of_length_are_kept() -> None:
 
 def test_what_one_sequence_speaks_for_is_left_out() -> None:
     held = np.array([[0, 1, 1], [0, 0, 1]], np.float32)
-    literals = (Literal("present", ("A",)), Literal("present", ("B",)))
+    literals = (Literal("presence", ("A",)), Literal("presence", ("B",)))
     counts = np.array([0, 12, 0], np.float32), np.array([4000, 0, 1], np.float32)
     assert Search(DescriptionLength(LiteralPatterns(literals, held, *counts), 0.01), 6, 8).best() == dnf((0,))
 
 
 def test_a_conjunction_rests_on_three_sequences_of_its_own() -> None:
     held = np.array([[0, 1, 1, 0], [0, 0, 1, 1]], np.float32)
-    literals = (Literal("present", ("A",)), Literal("present", ("B",)))
+    literals = (Literal("presence", ("A",)), Literal("presence", ("B",)))
     for own, expected in ((2, dnf((0,))), (3, dnf((0,), (1,)))):
         counts = np.array([0, 12, 10, own], np.float32), np.array([4000, 0, 0, 0], np.float32)
         assert (
@@ -103,7 +103,7 @@ def test_what_is_covered_is_not_covered_again() -> None:
 
 def test_what_brings_little_is_left_out() -> None:
     held = np.array([[0, 1, 1], [0, 0, 1]], np.float32)
-    literals = (Literal("present", ("A",)), Literal("present", ("B",)))
+    literals = (Literal("presence", ("A",)), Literal("presence", ("B",)))
     counts = np.array([0, 400, 0], np.float32), np.array([4000, 60, 4], np.float32)
     worth = DescriptionLength(LiteralPatterns(literals, held, *counts), 0.01)
     assert worth.of(dnf((0, 3))) > worth.of(dnf((0,)))

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from eventcargo.baselines.evidence import edge_statistics
+from eventcargo.baselines.edge_statistics import edge_statistics
 from eventcargo.baselines.iamb import iamb_of_many
 from eventcargo.baselines.mi_mcf import MiMcf
 from eventcargo.baselines.pc import PcdByPcd, cmb, mb_by_mb

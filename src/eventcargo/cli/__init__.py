@@ -18,7 +18,7 @@ from eventcargo import __version__
 from eventcargo.errors import EventCargoError, EventCargoWarning
 
 COMMANDS = {
-    "discover": "Find the causes of every label: train, extract, fuse and report in one command.",
+    "discover": "Find the causes of every label: run all stages, from tables to a report.",
     "explain": "Show which events raised or lowered the labels of one sequence.",
     "simulate": "Simulate events with known causes; choose a regime.",
     "validate": "Read tables of events and labels, summarise them and list problems.",
@@ -83,7 +83,7 @@ def eventcargo(
         False, "--version", help="Print the version and exit.", callback=_print_version, is_eager=True
     ),
 ) -> None:
-    """Find which events cause which outcome: from tables of events and labels to boundaries of labels."""
+    """Find which events cause which outcome: from tables of events and labels to the causes of each label."""
 
 
 def main() -> None:

@@ -13,15 +13,15 @@ from eventcargo.models.transformer.config import SIZES, TransformerConfig, trans
 from eventcargo.oneshot.config import ExtractConfig
 
 TRAINING = {"default": 0.7, "fast": 0.6, "paper": 0.5}
-"""Share of the time for training, by preset; the paper's phase 1 takes longer."""
+"""Share of the time limit for training, by preset; the paper's phase 1 takes longer."""
 
 TESTING = 0.85
-"""Share of the time after which phase 1 looks at no further sequences."""
+"""Share of the time limit after which phase 1 starts no further shard."""
 
 SIZE_OF = {"default": "small", "fast": "tiny", "paper": "paper"}
 CRITERION_OF = {"default": "", "fast": "", "paper": "adaptive"}
 PAPER_SHARD = 512
-"""Sequences of a shard where each takes long: a run can only be stopped, or be late, between shards."""
+"""Sequences per shard if each takes long: the time limit of phase 1 is checked between shards."""
 
 
 @dataclass(frozen=True)
@@ -29,26 +29,26 @@ class DiscoverConfig(Settings):
     """Settings of a run from data to report."""
 
     preset: Literal["default", "fast", "paper"] = "default"
-    """default: explicit term and small Transformer, total conditioning, both polarities; fast: a tiny
-    Transformer; paper: the paper's models, test and rule, not verified on the data"""
+    """default: linear term and small Transformer, total conditioning, both polarities; fast: a tiny
+    Transformer; paper: the paper's models, test and criterion, not verified on the data"""
     max_time: str = "30m"
-    """bound of the whole run: 90s, 30m, 2h"""
+    """time limit of the whole run, such as 90s, 30m or 2h"""
     test: Literal["", "total", "prefix", "both"] = ""
-    """test of phase 1: total, prefix or both; empty: the preset's own"""
+    """test of phase 1: total, prefix or both; empty: that of the preset"""
     criterion: str = ""
-    """rule of phase 2; empty: the preset's own"""
+    """criterion of phase 2: confident, adaptive, static, union, fpr, bes, caig; empty: that of the preset"""
     size: str = ""
-    """size of the Transformer: tiny, small, base or paper; empty: the preset's own"""
+    """size of the Transformer: tiny, small, base or paper; empty: that of the preset"""
     steps: int = setting(0, ge=0)
-    """bound training by steps as well, so that it can be repeated to the bit; 0: by time alone"""
+    """step limit of training, besides the time limit; a run that reaches it repeats to the bit; 0: none"""
     max_length: int = setting(512, gt=MARKS)
-    """positions of the longest sequence; longer ones are cut at their start"""
+    """longest sequence, in positions; a longer one loses its first events"""
     seed: int = setting(0, ge=0)
-    """number that all random draws follow from"""
+    """seed of all random draws"""
     device: str = "cpu"
-    """where to compute: cpu, cuda, cuda:1, ..."""
+    """device to compute on: cpu, cuda, cuda:1, ..."""
     workers: int = setting(0, ge=0)
-    """processes of phase 1; 0: one for each core where it pays. The result does not depend on it"""
+    """worker processes of phase 1; 0: one per core where that pays; does not change the result"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,7 +56,7 @@ class DiscoverConfig(Settings):
             raise ConfigError(f"size={self.size!r}: use {', '.join(SIZES)}")
         seconds(self.max_time)
         for stage in (self.transformer, self.train, self.extract, self.fuse):
-            assert stage  # each checks its own settings when it is made
+            assert stage  # creating its config checks the settings of a stage
 
     @property
     def seconds(self) -> float:
@@ -65,7 +65,7 @@ class DiscoverConfig(Settings):
 
     @property
     def transformer(self) -> TransformerConfig:
-        """Size and shape of the Transformer; the paper's preset has no explicit term, whatever its size."""
+        """Size and shape of the Transformer; the preset `paper` has no linear term, whatever its size."""
         changes = {"linear": False} if self.preset == "paper" else {}
         return transformer_size(self.size or SIZE_OF[self.preset], max_length=self.max_length, **changes)
 
@@ -86,7 +86,7 @@ class DiscoverConfig(Settings):
     @property
     def fuse(self) -> FuseConfig:
         criterion = self.criterion or CRITERION_OF[self.preset] or FuseConfig().criterion
-        return FuseConfig(criterion=criterion)  # type: ignore[arg-type]  # it checks
+        return FuseConfig(criterion=criterion)  # type: ignore[arg-type]  # FuseConfig checks it
 
     @property
     def verifies(self) -> bool:

@@ -1,4 +1,4 @@
-"""Cargo: the whole method as one estimator, with scikit-learn's habits."""
+"""Cargo: the whole method as one estimator, with the interface of scikit-learn."""
 
 import shutil
 import tempfile
@@ -32,10 +32,10 @@ from eventcargo.report import write_report
 class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """For every label, the event types that cause it.
 
-    A `model` that is given is used as it is; otherwise `fit` trains one. The other settings are those of
-    `DiscoverConfig`; `n_jobs` is the number of processes of phase 1 (None: as many as pay), `show_progress`
-    draws bars on standard error. After `fit`: `graph_`, `edges_`, `model_`, `quality_`, `rules_`,
-    `verdicts_`, `baseline_`.
+    A given `model` is used as it is; without one, `fit` trains it. The other settings are those of
+    `DiscoverConfig`; `n_jobs` is the number of worker processes of phase 1 (None: one per core where that
+    pays), and `show_progress` draws bars on standard error. `fit` sets `graph_`, `edges_`, `model_`,
+    `quality_`, `rules_`, `verdicts_` and `baseline_`.
 
     >>> from eventcargo.simulation import simulate
     >>> simulated = simulate("chain", sequences=400, labels=2, seed=100)
@@ -86,11 +86,11 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     ) -> "Cargo":
         """Run all stages; `data` is an `EventDataset`, or tables as `read_events` takes them.
 
-        With `run` everything is kept in that folder, and `resume=True` continues a run that was stopped.
+        With `run`, all results are kept in that folder, and `resume=True` continues a run that was stopped.
         """
         events = data if isinstance(data, EventDataset) else read_events(data, labels, **columns)
         if isinstance(data, EventDataset) and (labels is not None or columns):
-            raise ConfigError("an EventDataset has its labels and columns already; give nothing else")
+            raise ConfigError("an EventDataset already has its labels and columns; pass nothing else")
         folder = self._temporary_folder() if run is None else Path(run)
         with progress_bars(self.show_progress) as progress:
             results = discover(
@@ -111,7 +111,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         return explain(self._fitted().model_, sequence, labels)
 
     def predict_proba(self, data: EventDataset) -> pl.DataFrame:
-        """P(label | whole sequence): a row for each sequence, its id and a column for each label."""
+        """P(label | whole sequence): one row per sequence, with its id and one column per label."""
         model = self._fitted().model_
         found = label_probabilities(model, data)
         ids = pl.Series("sequence_id", data.sequence_ids.to_pylist(), dtype=pl.String)
@@ -120,14 +120,14 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         )
 
     def score(self, truth: LabelGraph) -> float:
-        """Macro F1 of the boundaries against the true ones; `evaluate` has more."""
+        """Macro F1 of the boundaries against the true ones; `evaluate` gives more scores."""
         return evaluate(self._fitted().graph_, truth).macro.f1
 
     def write_report(self, path: str | Path, data: EventDataset | None = None) -> None:
         """Write one HTML page with all results; a loaded estimator needs `data`."""
         shown = data if data is not None else getattr(self._fitted(), "_data", None)
         if shown is None:
-            raise ConfigError("a loaded estimator has no data to show; give data=")
+            raise ConfigError("a loaded estimator has no data to show; pass data=")
         write_report(path, read_report_input(self._folder, shown))
 
     def save(self, folder: str | Path) -> None:
@@ -137,7 +137,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "cpu") -> "Cargo":
-        """The estimator of a run's folder: from `save`, `fit(run=...)` or the command `discover`."""
+        """Load the folder of a run, written by `save`, `fit(run=...)` or the command `discover`."""
         settings = RunManifest.read(Path(folder)).settings
         known = {name: settings[name] for name in cls._get_param_names() if name in settings}
         cargo = cls(**{**known, "model": None, "knowledge": None, "device": device})
@@ -146,7 +146,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     @property
     def edges_(self) -> EdgeTable:
-        """The edges of single sequences (phase 1), read from disk."""
+        """The edges of single sequences (phase 1), read from disk at each access."""
         return EdgeTable.read(self._fitted()._results.edges)
 
     def _take(self, results: RunResults, folder: Path) -> None:

@@ -19,12 +19,12 @@ from eventcargo.verdicts import Verdict, read_verdicts
 Artefact = TypeVar("Artefact")
 
 EDGE_SETTINGS = {"test": "test of phase 1", "threshold": "threshold, nats", "model": "model", "seed": "seed"}
-"""Settings of phase 1 that the report shows where there is no run.json, and their names there."""
+"""Settings of phase 1 that the report shows for a run without run.json, with their names there."""
 
 
 @dataclass(frozen=True)
 class RunResults:
-    """What the stages of a run left behind; the edges of single sequences stay on disk."""
+    """The results of all stages of a run; the edges of single sequences stay on disk."""
 
     model: DensityModel
     edges: Path
@@ -36,7 +36,7 @@ class RunResults:
 
 
 def read_results(folder: Path, model: DensityModel) -> RunResults:
-    """The results of a run with this model."""
+    """Read the results of a run; `model` is its loaded model."""
     return RunResults(
         model,
         folder / EDGES,
@@ -49,7 +49,7 @@ def read_results(folder: Path, model: DensityModel) -> RunResults:
 
 
 def read_quality(folder: Path) -> Quality | None:
-    """The quality of a run's model; None where it was not measured."""
+    """The quality of a run's model; None if it was not measured."""
     return _read(folder / QUALITY, Quality.read)
 
 
@@ -72,7 +72,7 @@ def _read(path: Path, reader: Callable[[Path], Artefact]) -> Artefact | None:
 
 
 def _about(folder: Path) -> dict[str, str]:
-    """The settings of a run and how long it took, without what is empty."""
+    """The settings of a run that are not empty, and the time of its stages."""
     if not (folder / RUN).exists():
         plan = EdgeFolder.open(folder / EDGES).plan if (folder / EDGES).exists() else {}
         return {words: str(plan[name]) for name, words in EDGE_SETTINGS.items() if name in plan}

@@ -1,4 +1,4 @@
-"""RunManifest: what a run was asked for, and how long each of its stages took; RUN/run.json."""
+"""The folder of a run: names of its files, writers of its graphs and verdicts, and RunManifest (run.json)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ FORMAT, FORMAT_VERSION = "eventcargo-run", 2
 RUN, MODEL, EDGES, BASELINE, REPORT = "run.json", "model", "edges", "baseline.parquet", "report.html"
 QUALITY, RULES, VERDICTS = "model/quality.json", "rules.json", "verdicts.json"
 FUSED, GRAPH, GRAPH_JSON = "fused.parquet", "graph.parquet", "graph.json"
-"""Phase 2's graph as it was fused; and the graph of the run so far: fused, then verified."""
+"""FUSED is the graph of phase 2; GRAPH and GRAPH_JSON are the graph so far: fused, then verified."""
 
 
 def write_fused(folder: Path, graph: LabelGraph) -> None:
-    """Write what phase 2 found; until it is verified, it is the graph of the run."""
+    """Write the graph of phase 2; until it is verified, it is also the graph of the run."""
     write_graph(graph, folder / FUSED)
     write_verified(folder, graph)
 
@@ -32,7 +32,7 @@ def write_verified(folder: Path, graph: LabelGraph) -> None:
 
 
 def write_judged(folder: Path, graph: LabelGraph, verdicts: Mapping[str, Verdict]) -> None:
-    """Write the verdicts, and the graph's JSON with them."""
+    """Write the verdicts, and graph.json again with the verdicts in it."""
     write_verdicts(folder / VERDICTS, verdicts)
     notes = {
         label: {"level": verdict.level, "reasons": list(verdict.reasons)}
@@ -43,7 +43,7 @@ def write_judged(folder: Path, graph: LabelGraph, verdicts: Mapping[str, Verdict
 
 @dataclass
 class RunManifest:
-    """The settings of a run and the seconds of its stages, kept on disk; those of a stage under way too."""
+    """The settings, finished stages and seconds per stage of a run, running stage included, kept on disk."""
 
     path: Path
     settings: dict[str, Any]
@@ -52,7 +52,7 @@ class RunManifest:
 
     @classmethod
     def begin(cls, folder: Path, settings: Mapping[str, Any], resume: bool) -> "RunManifest":
-        """A new manifest, or that of an existing run, which is continued only with the same settings."""
+        """A new manifest, or that of an existing run, which resumes only with the same settings."""
         path = folder / RUN
         if not path.exists():
             manifest = cls(path, dict(settings))
@@ -70,7 +70,7 @@ class RunManifest:
         path = folder / RUN
         if not path.exists():
             raise DataError(f"{folder} holds no run: it has no run.json; run discover first")
-        content = read_document(path, FORMAT, FORMAT_VERSION)
+        content = read_document(path, FORMAT, FORMAT_VERSION, "start the run again in a new folder")
         return cls(path, content["settings"], content["seconds"], content["done"])
 
     @property
@@ -79,12 +79,12 @@ class RunManifest:
         return sum(self.seconds.values())
 
     def finish(self, stage: str, seconds: float) -> None:
-        """Note that a stage is done."""
+        """Record that a stage is done."""
         self.done.append(stage)
         self.note(stage, seconds)
 
     def note(self, stage: str, seconds: float) -> None:
-        """Note how long a stage has taken so far."""
+        """Record the seconds that a stage has taken so far."""
         self.seconds[stage] = seconds
         self.write()
 

@@ -45,13 +45,13 @@ from eventcargo.verification import verify
 Result = TypeVar("Result")
 
 NOTED_EVERY = 10.0
-"""Seconds between two notes of a running stage's time in run.json."""
+"""Seconds between two updates of a running stage's time in run.json."""
 
 TRAINING_FILES = ("linear.safetensors", "checkpoint.safetensors", MODEL)
-"""What training leaves in the folder of a run: any of them means that it was begun."""
+"""Files that training writes to the folder of a run; if one exists, training has begun."""
 
 FREE = ("device", "workers")
-"""Settings that change how a result is computed, not the result."""
+"""Settings that change how the result is computed, but not the result."""
 
 
 def discover(
@@ -97,7 +97,7 @@ class Discovery:
         progress: OnProgress | None = None,
     ) -> None:
         if not data.label_names:
-            raise DataError("the data have no labels, so there is nothing to find causes of; give labels")
+            raise DataError("the data have no labels, so there is no cause to find; read them with labels")
         self.data, self.folder, self.config = data, Path(folder), config
         self._knowledge, self._model, self._progress = knowledge, model, progress or (lambda *_: None)
         self._known = (
@@ -120,7 +120,7 @@ class Discovery:
         return read_results(self.folder, model)
 
     def _stage(self, name: str, work: Callable[[], Result]) -> Result | None:
-        """The result of a stage that runs now; None where it was done before."""
+        """Run a stage and return its result; None if it was done before."""
         if name in self.manifest.done:
             return None
         self._name, self._before = name, self.manifest.seconds.get(name, 0.0)
@@ -131,7 +131,7 @@ class Discovery:
         return result
 
     def _on_progress(self, stage: str, done: float, total: float, message: str = "", /) -> None:
-        """Pass progress on, and note the time of the stage now and then."""
+        """Pass progress on, and record the time of the stage every few seconds."""
         now = time.monotonic()
         if now - self._noted > NOTED_EVERY:
             self._noted = now

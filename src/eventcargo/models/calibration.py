@@ -38,19 +38,19 @@ LOG_SLOPES = np.linspace(-1.5, 1.5, 61)
 class Answers:
     """Uncalibrated label logits of a model on held-out sequences, and the truth: (sequences, labels) each.
 
-    `whole` is given whole sequences, and `explicit` is the linear term's part of it; `prefix` is given the
+    `whole` is given whole sequences, and `linear` is the linear term's part of it; `prefix` is given the
     first events of each sequence.
     """
 
     truth: Truth
-    explicit: Floats | None
+    linear: Floats | None
     whole: Floats
     prefix: Floats
 
     def rows(self, which: NDArray[np.bool_]) -> "Answers":
         """The answers on the selected sequences."""
-        explicit = None if self.explicit is None else self.explicit[which]
-        return Answers(self.truth[which], explicit, self.whole[which], self.prefix[which])
+        linear = None if self.linear is None else self.linear[which]
+        return Answers(self.truth[which], linear, self.whole[which], self.prefix[which])
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,9 @@ def lead(worse: Floats, better: Floats) -> Floats:
 
 def choose_gates(answers: Answers) -> Floats:
     """1 for labels that the Transformer clearly helps, 0 for others; all 1 without a linear term."""
-    if answers.explicit is None:
+    if answers.linear is None:
         return np.ones(answers.truth.shape[1])
-    alone, both = (log_losses(logits, answers.truth) for logits in (answers.explicit, answers.whole))
+    alone, both = (log_losses(logits, answers.truth) for logits in (answers.linear, answers.whole))
     rates = answers.truth.mean(axis=0, keepdims=True).clip(1e-12, 1 - 1e-12)
     base = log_losses(np.log(rates) - np.log1p(-rates), answers.truth).sum(axis=0)
     matters = (alone - both).sum(axis=0) > SHARE * base
@@ -114,9 +114,9 @@ def choose_gates(answers: Answers) -> Floats:
 
 def gated(answers: Answers, gate: Floats) -> Floats:
     """Logits given whole sequences, of the linear term alone where the gate is 0."""
-    if answers.explicit is None:
+    if answers.linear is None:
         return answers.whole
-    return np.where(gate > 0, answers.whole, answers.explicit)
+    return np.where(gate > 0, answers.whole, answers.linear)
 
 
 def fit_slopes(truth: Truth, logits: Floats) -> Floats:

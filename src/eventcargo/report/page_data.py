@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eventcargo.events import EventDataset, TimeKind, describe_times
-from eventcargo.report.evidence import Shown, choose, show
+from eventcargo.report.examples import Shown, choose, show
 from eventcargo.report.report_input import ReportInput
 from eventcargo.rules import Rule
 

@@ -43,7 +43,7 @@ class LearningData:
 
 
 def presence_literals(events: Sequence[str]) -> list[Literal]:
-    return [Literal("present", (event,)) for event in events]
+    return [Literal("presence", (event,)) for event in events]
 
 
 def arranged_literals(learning: LearningData, events: Sequence[str]) -> list[Literal]:
@@ -63,7 +63,7 @@ def _tried(learning: LearningData, events: Sequence[str]) -> Iterator[tuple[Lite
         yield from _of_order(learning, a, b)
     if learning.found.time_kind != "order":
         for a, b in combinations(paired, 2):
-            yield from _limited(learning, learning.found.gap(a, b), "within", (a, b))
+            yield from _limited(learning, learning.found.gap(a, b), "gap", (a, b))
 
 
 def _of_one(learning: LearningData, event: str) -> Iterator[tuple[Literal, float]]:
@@ -71,14 +71,14 @@ def _of_one(learning: LearningData, event: str) -> Iterator[tuple[Literal, float
     for times in range(2, MAX_COUNTED + 1):
         literal = Literal("count", (event,), float(times))
         yield literal, _fit(learning, count >= times, count > 0)
-    yield from _limited(learning, learning.found.lateness(event), "late", (event,))
+    yield from _limited(learning, learning.found.lateness(event), "lateness", (event,))
     if learning.found.time_kind != "order":
-        yield from _limited(learning, learning.found.age(event), "recent", (event,))
+        yield from _limited(learning, learning.found.since(event), "since", (event,))
 
 
 def _of_order(learning: LearningData, a: str, b: str) -> Iterator[tuple[Literal, float]]:
     both = (learning.found.count(a) > 0) & (learning.found.count(b) > 0)
-    for kind in ("before", "adjacent"):
+    for kind in ("ordered", "adjacent"):
         literal = Literal(kind, (a, b))
         yield literal, _fit(learning, literal.holds(learning.found), both)
 
@@ -104,9 +104,9 @@ def _limited(
     if not len(ends):
         return
     fits = _limit_fits(carried, ends)
-    unit = "" if kind == "late" else "s" if learning.found.time_kind == "datetime" else learning.unit
+    unit = "" if kind == "lateness" else "s" if learning.found.time_kind == "datetime" else learning.unit
     bounds = np.append(values[ends], values[-1])
-    limit = _best_limit(fits, bounds, kind == "late", unit)
+    limit = _best_limit(fits, bounds, kind == "lateness", unit)
     # the best of n limits fits by accident, by a margin that grows like log log n
     yield Literal(kind, events, limit, unit=unit), float(fits.max() - np.log1p(np.log(len(ends))))
 

@@ -41,7 +41,7 @@ class DescriptionLength:
     @cached_property
     def prices(self) -> NDArray[np.float64]:
         """Nats to write each literal: (2 n,)."""
-        arranged = np.array([literal.kind != "present" for literal in self.patterns.literals], np.float64)
+        arranged = np.array([literal.kind != "presence" for literal in self.patterns.literals], np.float64)
         plain = np.log(2 * len(arranged)) + ARRANGED * arranged
         # a negated literal on arrangement is hardest to read
         negated = plain + NEGATED + ARRANGED * arranged

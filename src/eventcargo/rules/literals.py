@@ -36,17 +36,19 @@ class Kind:
 
 
 KINDS = {
-    "present": Kind(1, False, "{0}", lambda found, a: found.count(a) > 0),
+    "presence": Kind(1, False, "{0}", lambda found, a: found.count(a) > 0),
     "count": Kind(1, True, "{0} >= {limit} times", lambda found, a, k: found.count(a) >= k),
-    "before": Kind(2, False, "{0} before {1}", lambda found, a, b: found.first(a) < found.first(b)),
+    "ordered": Kind(2, False, "{0} before {1}", lambda found, a, b: found.first(a) < found.first(b)),
     "adjacent": Kind(2, False, "{0} directly before {1}", lambda found, a, b: found.adjacent(a, b)),
-    "within": Kind(2, True, "{1} within {limit} of {0}", lambda found, a, b, t: found.gap(a, b) <= t, True),
-    "late": Kind(1, True, "{0} among the last {limit} events", lambda found, a, k: found.lateness(a) <= k),
-    "recent": Kind(1, True, "{0} within {limit} of the end", lambda found, a, t: found.age(a) <= t, True),
+    "gap": Kind(2, True, "{1} within {limit} of {0}", lambda found, a, b, t: found.gap(a, b) <= t, True),
+    "lateness": Kind(
+        1, True, "{0} among the last {limit} events", lambda found, a, k: found.lateness(a) <= k
+    ),
+    "since": Kind(1, True, "{0} within {limit} of the end", lambda found, a, t: found.since(a) <= t, True),
 }
-"""Every kind of literal by name."""
+"""Every kind of literal by the name of its family of features (`features.FAMILIES`)."""
 
-AT_ONCE = {"within": "{1} at the same time as {0}", "recent": "{0} at the end"}
+AT_ONCE = {"gap": "{1} at the same time as {0}", "since": "{0} at the end"}
 """Texts for a time limit of 0."""
 
 
@@ -54,9 +56,9 @@ AT_ONCE = {"within": "{1} at the same time as {0}", "recent": "{0} at the end"}
 class Literal:
     """One condition: its kind, the event types it is about, its limit, and whether it is negated.
 
-    >>> Literal("before", ("A", "B")).text, Literal("present", ("A",), negated=True).text
+    >>> Literal("ordered", ("A", "B")).text, Literal("presence", ("A",), negated=True).text
     ('A before B', '!A')
-    >>> Literal("within", ("A", "oil low"), 0.6, unit="h").text
+    >>> Literal("gap", ("A", "oil low"), 0.6, unit="h").text
     '"oil low" within 0.6 h of A'
     """
 
@@ -91,7 +93,7 @@ class Literal:
         text = form.format(*map(quoted, self.events), limit=limit)
         if not self.negated:
             return text
-        return f"!{text}" if self.kind == "present" else f"!({text})"
+        return f"!{text}" if self.kind == "presence" else f"!({text})"
 
     def holds(self, found: Occurrences) -> Holds:
         """Where the literal holds: (sequences,)."""

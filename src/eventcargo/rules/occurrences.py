@@ -97,7 +97,7 @@ class Occurrences:
         result[spots.rows] = self.stops[spots.rows] - spots.flat
         return result
 
-    def age(self, name: str) -> Measure:
+    def since(self, name: str) -> Measure:
         """Time from the last occurrence to the last event."""
         spots = self.of(name)
         result = np.full(self.n, np.inf)

@@ -14,7 +14,7 @@ from eventcargo.files import read_document, write_document
 from eventcargo.rules.literals import Literal
 from eventcargo.rules.occurrences import Occurrences
 
-FORMAT, FORMAT_VERSION = "eventcargo-rules", 1
+FORMAT, FORMAT_VERSION = "eventcargo-rules", 2
 
 Literals = tuple[tuple[Literal, ...], ...]
 
@@ -26,7 +26,7 @@ class Rule:
     On held-out sequences, `support` counts those in which the rule holds and `carrying` those that carry the
     label; `precision` and `recall` are measured there, too.
 
-    >>> groups = ((Literal("present", ("A",)), Literal("present", ("B",), negated=True)),)
+    >>> groups = ((Literal("presence", ("A",)), Literal("presence", ("B",), negated=True)),)
     >>> Rule("brake", groups, support=12, carrying=13, precision=1.0, recall=12 / 13).text
     'A & !B'
     """
@@ -89,7 +89,7 @@ def holds(literals: Literals, found: Occurrences) -> NDArray[np.bool_]:
 def tell(literals: Literals) -> str:
     """Groups of literals in words.
 
-    >>> a, b, c = (Literal("present", (name,)) for name in "ABC")
+    >>> a, b, c = (Literal("presence", (name,)) for name in "ABC")
     >>> tell(((a, b), (c,))), tell(((a, b), (a, c)))
     ('(A & B) | C', '(B | C) & A')
     """

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.events import EventDataset
-from eventcargo.features import FAMILIES, N_BUCKETS, Events, Moments
+from eventcargo.features import FAMILIES, N_BUCKETS, PAIRS, TIMED, Events, Moments
 
 Ints = NDArray[np.int64]
 
@@ -22,8 +22,9 @@ WINDOW = 6
 MAX_STEPS = 24
 """Most steps of time or distance for each pair or member, at quantiles over the sequences."""
 
-PAIRED, STEPPED = ("adjacent", "ordered", "gap"), ("gap", "lateness", "since")
-TIMED = ("gap", "since")
+STEPPED = ("gap", "lateness", "since")
+"""Families whose buckets become steps."""
+
 NEEDS_OTHERS = ("adjacent", "lateness", "since")
 """Families that depend on events between the members or at the end of the sequence."""
 
@@ -83,7 +84,7 @@ class MemberArrangements:
 
 def _columns(family: str, moments: Moments, n_members: int, least: int) -> Iterator[Arrangement]:
     group, bucket = np.divmod(moments.keys, N_BUCKETS if family in (*STEPPED, "count") else 1)
-    pairs = family in PAIRED
+    pairs = family in PAIRS
     about = np.stack(np.divmod(group, n_members + 1) if pairs else (group,))  # (1 or 2, moments)
     known = (about < n_members).all(0)
     rows, group, bucket = moments.rows[known], group[known], bucket[known]

@@ -177,7 +177,7 @@ class Transformer(nn.Module, DensityModel):
             getattr(self, name).copy_(torch.as_tensor(values))
 
     @torch.no_grad()
-    def distrust(self, labels: Sequence[int]) -> None:
+    def mark_untrusted(self, labels: Sequence[int]) -> None:
         """Mark exactly these labels as untrusted; the mark is saved with the model."""
         self.trusted.fill_(True)
         self.trusted[torch.as_tensor(labels, dtype=torch.int64, device=self.device)] = False

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from eventcargo.baselines.evidence import edge_statistics
+from eventcargo.baselines.edge_statistics import edge_statistics
 
 from ..statistics.tables import independence_of, label
 

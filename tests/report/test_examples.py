@@ -3,7 +3,7 @@ import pytest
 
 from eventcargo import EdgeTable, LabelGraph
 from eventcargo.errors import DataError
-from eventcargo.report.evidence import MAX_EVENTS, Shown, choose, show
+from eventcargo.report.examples import MAX_EVENTS, Shown, choose, show
 
 from .material import Edge, dataset, edge_table
 
