@@ -81,7 +81,9 @@ def test_sequences_come_from_the_edges(folder: Path, tables: tuple[str, ...]) ->
 
 
 def test_rules_and_verdicts_are_in_the_report(folder: Path, tables: tuple[str, ...]) -> None:
-    rule = Rule("brake", ((Literal("presence", ("P01",)),),), support=2, carrying=2, precision=1.0, recall=1.0)
+    rule = Rule(
+        "brake", ((Literal("presence", ("P01",)),),), support=2, carrying=2, precision=1.0, recall=1.0
+    )
     write_rules({"brake": rule}, folder / "rules.json")
     verdict = Verdict("brake", "doubt", ("few sequences",))
     write_verdicts(path=folder / "verdicts.json", verdicts={"brake": verdict})

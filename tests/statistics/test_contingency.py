@@ -144,3 +144,14 @@ def test_conditions_of_any_size_are_counted_as_row_by_row(size: int) -> None:
     )
     (tables,) = engine.tables(engine.rows(target), condition, np.array([candidate]))
     assert sorted(tables.present[:, :, 0].ravel().tolist()) == expected
+
+
+def test_sequences_without_a_column_are_not_mixed_with_the_first_stratum_of_a_large_condition() -> None:
+    """Every stored sequence has the first column of 40; blank sequences have none, and stay apart."""
+    table = np.zeros((6, 42), np.int8)
+    table[:, 2] = 1
+    table[:3, 0] = table[::2, 1] = 1
+    engine = Contingency(sp.csr_array(table), n_blank=5)
+    (tables,) = engine.tables(engine.rows(0), list(range(2, 42)), np.array([1]))
+    assert tables.sizes.tolist() == [[3, 3]]
+    assert tables.present[:, :, 0].tolist() == [[1, 2]]

@@ -43,6 +43,15 @@ def test_the_fingerprint_differs_where_the_data_differ() -> None:
     assert len({one(), one(event="b"), one(time=1.0), one(label="y")}) == 4
 
 
+def test_the_fingerprint_differs_where_ids_differ() -> None:
+    """Draws follow from ids, so the same events under other ids are other data."""
+    one_id, other_id = (
+        EventDataset.from_sequences([EventSequence(name, ("a",), (0.0,), ("x",))]).fingerprint
+        for name in "st"
+    )
+    assert one_id != other_id
+
+
 def test_the_fingerprint_differs_where_values_or_their_names_differ() -> None:
     found = set()
     for value, name in ((1.0, "mileage"), (2.0, "mileage"), (1.0, "heat")):

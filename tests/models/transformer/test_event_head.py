@@ -44,13 +44,23 @@ def test_no_block_has_more_positions_than_fit_the_cache(
     )
 
 
-def test_several_passes_give_the_logits_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_positions_take_several_passes_with_the_logits_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     model, batch, asked = _asked()
     whole = torch.cat([logits.clone() for logits in model.next_event_logits(batch, asked)])
+    passes: list[int] = []
+    states = Transformer.states
+
+    def counted(
+        self: Transformer, block: Batch, for_labels: bool = True
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        passes.append(len(block.ids))
+        return states(self, block, for_labels)
+
+    monkeypatch.setattr(Transformer, "states", counted)
     monkeypatch.setattr(event_head, "STATES_AT_ONCE", 8)
-    assert torch.allclose(
-        torch.cat([x.clone() for x in model.next_event_logits(batch, asked)]), whole, atol=1e-5
-    )
+    in_passes = torch.cat([logits.clone() for logits in model.next_event_logits(batch, asked)])
+    assert passes == [2, 1, 1, 1]
+    assert torch.allclose(in_passes, whole, atol=1e-5)
 
 
 def test_parts_of_columns_cover_all_of_them_once() -> None:
