@@ -1,6 +1,6 @@
 """Figures of the source tree: how large it is, and how far a newcomer walks to follow the default run.
 
-    python benchmarks/tree.py [--src src/eventcargo] [--against before.json] [--out after.json]
+    python -m benchmarks.tree [--src src/eventcargo] [--against before.json] [--out after.json]
 
 A module is on the way of the default run if one of its functions is called while `Cargo` fits a small data
 set.

@@ -1,11 +1,13 @@
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from eventcargo import DataError, EventDataset, EventSequence, Vocabulary
+from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
+from eventcargo.batches import Batches
 from eventcargo.models import DensityModel, label_probabilities
 from eventcargo.models.counts import Counts
 from eventcargo.models.density import IMPOSSIBLE, check_labels, check_values, walk
@@ -122,3 +124,19 @@ def test_data_with_the_value_columns_of_the_model_are_taken() -> None:
 
 def test_a_model_that_ignores_values_takes_data_with_them(tiny: EventDataset) -> None:
     assert label_probabilities(Counts.fit(tiny), _driven("mileage")).shape == (1, 2)
+
+
+def test_models_with_files_can_be_saved_and_others_say_why_not(hundred: EventDataset, tmp_path: Path) -> None:
+    oracle = Oracle(ExactProcess.from_config(ExactConfig(), seed=1))
+    transformer = Transformer(TINY, Vocabulary.from_dataset(hundred), hundred.label_names)
+    assert [model.can_be_saved for model in (Counts.fit(hundred), transformer, oracle)] == [True, True, False]
+    with pytest.raises(ConfigError, match="Oracle cannot be saved"):
+        oracle.save_pretrained(tmp_path)
+
+
+def test_a_model_without_a_linear_term_has_no_labels_of_it(hundred: EventDataset) -> None:
+    counts = Counts.fit(hundred)
+    batch = Batches(hundred, counts.vocabulary, counts.max_length).take(np.arange(2))
+    assert not counts.linear_labels.any()
+    assert counts.hiding_changes(batch) is None
+    assert (counts.device.type, counts.n_bytes, counts.untrusted) == ("cpu", 0, ())

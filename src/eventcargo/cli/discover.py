@@ -52,7 +52,7 @@ def discover(
     as_json: AS_JSON = False,
     config: DiscoverConfig = DiscoverConfig(),  # noqa: B008 (frozen)
 ) -> None:
-    """Find the causes of every label: train, extract, fuse and report."""
+    """Find the causes of every label: train, extract, fuse, verify, rules, judge and report in one go."""
     source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
     true_graph = None if truth is None else read_graph(truth)
     known = None if knowledge is None else Knowledge.read(knowledge)

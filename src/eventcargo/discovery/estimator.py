@@ -90,7 +90,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """
         events = data if isinstance(data, EventDataset) else read_events(data, labels, **columns)
         if isinstance(data, EventDataset) and (labels is not None or columns):
-            raise ConfigError("an EventDataset already has its labels and columns; pass nothing else")
+            raise ConfigError("an EventDataset already has its labels and columns; give nothing else")
         folder = self._temporary_folder() if run is None else Path(run)
         with progress_bars(self.show_progress) as progress:
             results = discover(
@@ -113,10 +113,10 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     def predict_proba(self, data: EventDataset) -> pl.DataFrame:
         """P(label | whole sequence): one row per sequence, with its id and one column per label."""
         model = self._fitted().model_
-        found = label_probabilities(model, data)
+        probabilities = label_probabilities(model, data)
         ids = pl.Series("sequence_id", data.sequence_ids.to_pylist(), dtype=pl.String)
         return pl.DataFrame(
-            [ids, *(pl.Series(name, found[:, at]) for at, name in enumerate(model.label_names))]
+            [ids, *(pl.Series(name, probabilities[:, at]) for at, name in enumerate(model.label_names))]
         )
 
     def score(self, truth: LabelGraph) -> float:
@@ -127,7 +127,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """Write one HTML page with all results; a loaded estimator needs `data`."""
         shown = data if data is not None else getattr(self._fitted(), "_data", None)
         if shown is None:
-            raise ConfigError("a loaded estimator has no data to show; pass data=")
+            raise ConfigError("a loaded estimator has no data to show; give data=")
         write_report(path, read_report_input(self._folder, shown))
 
     def save(self, folder: str | Path) -> None:

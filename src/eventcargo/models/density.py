@@ -105,8 +105,8 @@ class DensityModel(Protocol):
 
     @property
     def can_be_saved(self) -> bool:
-        """Whether `save_pretrained` works, so that other processes can load the model."""
-        return False
+        """Whether the model has a `save_pretrained` of its own, so that other processes can load it."""
+        return type(self).save_pretrained is not DensityModel.save_pretrained
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the model to a folder that `load_model` reads."""

@@ -17,7 +17,6 @@ from torch import Tensor
 
 from eventcargo.batches import Batch
 from eventcargo.config import Settings, setting
-from eventcargo.errors import ConfigError
 from eventcargo.models.density import DensityModel, column_blocks
 from eventcargo.vocabulary import UNK
 
@@ -49,11 +48,6 @@ class ContextConfig(Settings):
     """stratified: particles cover each position's distribution evenly; independent: as in the paper"""
     order: Literal["observed", "ancestral"] = "observed"
     """observed: condition each draw on the observed prefix; ancestral: on the earlier draws"""
-
-
-def _check(config: ContextConfig, name: str, good: bool, allowed: str) -> None:
-    if not good:
-        raise ConfigError(f"{name}={getattr(config, name)!r}: {allowed}")
 
 
 @dataclass(frozen=True)

@@ -111,21 +111,22 @@ class Training:
         self._clock = Clock(config, config.checks, self._group)
         vocabulary = vocabulary or Vocabulary.from_dataset(data, config.min_count)
         self._folder = _open_folder(run, _settings(data, config, shape, linear, vocabulary), resume)
-        kept, held = set_aside(data, config.held_out, config.seed)
+        trained, held = set_aside(data, config.held_out, config.seed)
         held = held.select(held.label_rows.lengths > 0) if config.unlabelled else held
-        if kept.n_events == 0:
-            raise DataError(f"no events in {counted(len(kept), 'training sequence')}; give data with events")
+        if trained.n_events == 0:
+            n_trained = counted(len(trained), "training sequence")
+            raise DataError(f"no events in {n_trained}; give data with events")
         report_cuts(data, shape.max_length)
         term = linear if isinstance(linear, LinearTerm) else None
         if isinstance(linear, LinearConfig) and shape.linear and data.label_names:
             term, self._clock.term_seconds = run_term(
-                kept, vocabulary, shape.max_length, config, linear, self._folder, self._group, progress
+                trained, vocabulary, shape.max_length, config, linear, self._folder, self._group, progress
             )
-        rates = Rates.of(kept, vocabulary, config.unlabelled)
-        self.model = make_model(kept, vocabulary, rates, config, shape, term)
-        self._kept, self._held_out = kept, held
+        rates = Rates.of(trained, vocabulary, config.unlabelled)
+        self.model = make_model(trained, vocabulary, rates, config, shape, term)
+        self._trained, self._held_out = trained, held
         self.quality: Quality | None = None
-        self._batches = Batches(kept, vocabulary, shape.max_length)
+        self._batches = Batches(trained, vocabulary, shape.max_length)
         self._held = Validation(held, self.model, config, config.tokens) if len(held) else None
         is_sampled = config.is_sampled(len(vocabulary))
         self._sampler = Sampler(rates.events, config.sampled) if is_sampled else None
@@ -161,7 +162,7 @@ class Training:
                 self._save_or_stop(listener)
         self._load_best()
         if self._held is not None and self.model.label_names:
-            self.quality = appraise(self.model, self._kept, self._held_out, self._config.unlabelled)
+            self.quality = appraise(self.model, self._trained, self._held_out, self._config.unlabelled)
         self._save_model()
         self._write()
         return self.model

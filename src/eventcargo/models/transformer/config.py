@@ -52,11 +52,6 @@ class TransformerConfig(Settings):
         return cls(**values)
 
 
-def _check(config: TransformerConfig, name: str, good: bool, allowed: str) -> None:
-    if not good:
-        raise ConfigError(f"{name}={getattr(config, name)!r}: {allowed}")
-
-
 SIZES: Mapping[str, TransformerConfig] = {
     "tiny": TransformerConfig(width=32, layers=2, heads=4, feedforward=64),
     "small": TransformerConfig(),

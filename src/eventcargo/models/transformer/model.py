@@ -324,10 +324,6 @@ class Transformer(nn.Module, DensityModel):
         tensors = {**self.state_dict(), **({} if self.linear is None else self.linear.to_tensors())}
         return f"{names_fingerprint(self)}, {tensors_fingerprint(tensors)}"
 
-    @property
-    def can_be_saved(self) -> bool:
-        return True
-
     def save_pretrained(self, folder: str | Path) -> None:
         """Write config.json, vocabulary.json and model.safetensors, replacing an earlier model."""
         header = {"kind": KIND, "label_names": list(self.label_names), **asdict(self.config)}
