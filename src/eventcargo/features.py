@@ -209,14 +209,14 @@ def _distinct(moments: Moments, n_rows: int) -> tuple[Ints, Ints]:
     return first.rows, first.keys
 
 
-def _matrix(rows: NDArray[np.int32], keys: Ints, n_rows: int, least: int) -> tuple[sp.csr_array, Ints]:
+def _matrix(rows: NDArray[np.int32], keys: Ints, n_rows: int, min_support: int) -> tuple[sp.csr_array, Ints]:
     slots = ((keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - FILTER_BITS)).astype(
         np.int64
     )
-    often = np.bincount(slots, minlength=1 << FILTER_BITS)[slots] >= least
+    often = np.bincount(slots, minlength=1 << FILTER_BITS)[slots] >= min_support
     rows, keys = rows[often], keys[often]
     names, columns, support = np.unique(keys, return_inverse=True, return_counts=True)
-    kept = support >= least
+    kept = support >= min_support
     number = np.cumsum(kept) - 1
     inside = kept[columns]
     rows, columns = rows[inside], number[columns[inside]].astype(np.int32)

@@ -38,7 +38,7 @@ def test_probabilities_have_a_row_for_each_sequence_and_a_column_for_each_label(
 
 def test_one_sequence_is_explained(chain: Simulated, fitted: Cargo) -> None:
     sequence = next(sequence for sequence in chain.data if "L000" in sequence.labels)
-    causes = fitted.explain(sequence).causes("L000", least=0.2)["event"]
+    causes = fitted.explain(sequence).causes("L000", min_strength=0.2)["event"]
     assert set(causes) <= set(chain.truth.boundary("L000"))
 
 

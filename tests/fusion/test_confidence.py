@@ -20,8 +20,8 @@ def resampled(votes: int, met: int, tested: int) -> tuple[np.ndarray, np.ndarray
 
 
 def test_stability_by_a_share_is_that_of_a_bootstrap() -> None:
-    least = np.full(len(CASES), 0.07)
-    found = stability(VOTES, MET, TESTED, share_border(least), share_border(0 * least))
+    min_share = np.full(len(CASES), 0.07)
+    found = stability(VOTES, MET, TESTED, share_border(min_share), share_border(0 * min_share))
     drawn = []
     for case in CASES:
         votes, _, tested = resampled(*case)
@@ -30,7 +30,7 @@ def test_stability_by_a_share_is_that_of_a_bootstrap() -> None:
 
 
 def test_stability_by_lower_ends_is_that_of_a_bootstrap() -> None:
-    borders = [lower_end_border(least, TAIL, least_votes=2) for least in (0.05, 0.1)]
+    borders = [lower_end_border(min_share, TAIL, min_votes=2) for min_share in (0.05, 0.1)]
     found = stability(VOTES, MET, TESTED, *borders)
     drawn = []
     for case in CASES:

@@ -65,8 +65,8 @@ def test_true_edges_are_told_from_chance() -> None:
 
 def test_an_adaptive_edge_has_the_threshold_of_its_label() -> None:
     graph = fuse(random_votes(3), FuseConfig(criterion="adaptive"))
-    least = adaptive({"L0": 6, "L1": 20, "L2": 60, "L3": 200})
-    assert dict(graph.edges.select("label", "threshold").unique().iter_rows()) == least
+    min_frequency = adaptive({"L0": 6, "L1": 20, "L2": 60, "L3": 200})
+    assert dict(graph.edges.select("label", "threshold").unique().iter_rows()) == min_frequency
 
 
 def test_information_rules_keep_what_is_above_their_cost() -> None:
@@ -74,8 +74,8 @@ def test_information_rules_keep_what_is_above_their_cost() -> None:
     known = VoteStore.of(given).table("total", ("present",))
     for criterion, cost in (("bes", 0.0), ("caig", 0.45)):
         graph = fuse(given, FuseConfig(criterion=criterion, penalty=0.45))  # type: ignore[arg-type]
-        least = cost * (1_000 / known["support"] + 1).log()
-        kept = known.filter(known["information"] > least)
+        min_frequency = cost * (1_000 / known["support"] + 1).log()
+        kept = known.filter(known["information"] > min_frequency)
         assert pairs(graph) == set(kept.select("label", "event").iter_rows())
         assert 0 < len(kept) < len(known) or criterion == "bes"
 

@@ -35,7 +35,7 @@ def carrying(data: EventDataset, label: str) -> EventSequence:
 
 def test_the_causes_of_a_label_are_those_of_the_truth(process: ExactProcess, data: EventDataset) -> None:
     sequence, truth = carrying(data, "L000"), process.sample(1, seed=0).truth.boundary("L000")
-    causes = explain(Oracle(process), sequence, ["L000"]).causes("L000", least=0.2)
+    causes = explain(Oracle(process), sequence, ["L000"]).causes("L000", min_strength=0.2)
     assert set(causes["event"]) <= set(truth)
     assert len(causes) >= 1
 
@@ -108,8 +108,12 @@ def test_a_type_that_occurs_twice_is_a_cause_once(trained: tuple[Transformer, Ev
     model, data = trained
     names = data[0].events[:3]
     found = explain(model, EventSequence("twice", names * 2, (0, 1, 2, 3, 4, 5), ()), ["L000"])
-    assert found.causes("L000", least=-1.0)["event"].n_unique() == len(found.causes("L000", least=-1.0)) == 3
-    assert found.causes("L000", least=-1.0)["position"].max() == 2
+    assert (
+        found.causes("L000", min_strength=-1.0)["event"].n_unique()
+        == len(found.causes("L000", min_strength=-1.0))
+        == 3
+    )
+    assert found.causes("L000", min_strength=-1.0)["position"].max() == 2
 
 
 def test_an_unknown_label_is_named(process: ExactProcess, data: EventDataset) -> None:

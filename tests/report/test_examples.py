@@ -14,8 +14,8 @@ def edge(sequence: str, event: str, strength: float = 1.0, polarity: str = "pres
     return (sequence, "brake", event, 0, strength, 0.5, polarity, "total")
 
 
-def chosen(table: EdgeTable, most: int = 8) -> list[str]:
-    return choose(GRAPH, table, most)["sequence"].to_list()
+def chosen(table: EdgeTable, max_sequences: int = 8) -> list[str]:
+    return choose(GRAPH, table, max_sequences)["sequence"].to_list()
 
 
 def one(sequences: list[tuple[str, str, str]], edges: list[Edge]) -> Shown:
@@ -25,7 +25,7 @@ def one(sequences: list[tuple[str, str, str]], edges: list[Edge]) -> Shown:
 
 def test_causes_not_seen_yet_come_before_stronger_sequences() -> None:
     table = edge_table([edge("s1", "A", 9), edge("s2", "A", 8), edge("s3", "B", 1), edge("s4", "C", 2)])
-    assert chosen(table, most=3) == ["s1", "s4", "s3"]
+    assert chosen(table, max_sequences=3) == ["s1", "s4", "s3"]
 
 
 def test_a_sequence_that_shows_several_causes_comes_first() -> None:
@@ -39,12 +39,12 @@ def test_edges_that_are_not_in_the_graph_choose_nothing() -> None:
 
 def test_sequences_without_the_label_get_at_most_half_of_the_places() -> None:
     edges = [edge(f"p{at}", "A") for at in range(9)] + [edge(f"q{at}", "B", 2, "absent") for at in range(9)]
-    assert [name[0] for name in chosen(edge_table(edges), most=4)] == ["p", "p", "q", "q"]
+    assert [name[0] for name in chosen(edge_table(edges), max_sequences=4)] == ["p", "p", "q", "q"]
 
 
 def test_places_that_no_carrier_takes_go_to_the_others() -> None:
     edges = [edge("p0", "A")] + [edge(f"q{at}", "B", 2, "absent") for at in range(9)]
-    assert [name[0] for name in chosen(edge_table(edges), most=4)] == ["p", "q", "q", "q"]
+    assert [name[0] for name in chosen(edge_table(edges), max_sequences=4)] == ["p", "q", "q", "q"]
 
 
 def test_the_order_of_the_edges_changes_nothing() -> None:

@@ -88,7 +88,7 @@ def test_where_nothing_can_differ_there_is_no_p_value(table: list[list[int]]) ->
 
 def test_most_gain_lies_above_the_gain() -> None:
     found = ExactG2.of(np.array([[[60, 40], [40, 60]]]))
-    assert 0 < found.gain < found.most_gain < 5 * found.gain
+    assert 0 < found.gain < found.max_gain < 5 * found.gain
 
 
 def test_fewer_sequences_to_compare_with_leave_more_room() -> None:

@@ -18,7 +18,9 @@ def found(*sequences: str, members: str = "ab", times: float = 1.0) -> list[Arra
             for at, letters in enumerate(sequences)
         ]
     )
-    return MemberArrangements(data).arrangements([data.event_names.index(name) for name in members], least=1)
+    return MemberArrangements(data).arrangements(
+        [data.event_names.index(name) for name in members], min_rows=1
+    )
 
 
 def rows(arrangements: list[Arrangement], family: str, *members: int) -> list[list[int]]:
@@ -56,7 +58,7 @@ def test_time_since_an_event_ends_with_the_last_of_the_sequence() -> None:
 
 def test_mere_order_has_no_times() -> None:
     data = EventDataset.from_sequences([EventSequence("1", ("a", "b"), (0.0, 1.0), ())], time_kind="order")
-    assert {a.family for a in MemberArrangements(data).arrangements([0, 1], least=1)} == {
+    assert {a.family for a in MemberArrangements(data).arrangements([0, 1], min_rows=1)} == {
         "adjacent",
         "ordered",
         "lateness",
@@ -69,7 +71,7 @@ def test_what_holds_too_rarely_is_left_out() -> None:
     )
     assert [
         a.rows.tolist()
-        for a in MemberArrangements(data).arrangements([0, 1], least=2)
+        for a in MemberArrangements(data).arrangements([0, 1], min_rows=2)
         if a.family == "ordered"
     ] == [[1, 2, 3]]
 
@@ -82,7 +84,9 @@ def test_arrangements_are_the_features_of_whole_sequences(family: str) -> None:
     matrix, _ = feature_matrix([batch], family, len(vocabulary), window=1, min_support=1)
     members = list(range(len(data.event_names)))
     ours = [
-        a.rows.tolist() for a in MemberArrangements(data).arrangements(members, least=1) if a.family == family
+        a.rows.tolist()
+        for a in MemberArrangements(data).arrangements(members, min_rows=1)
+        if a.family == family
     ]
     theirs = [column.indices.tolist() for column in matrix.T.tocsr()]
     assert sorted(ours) == sorted(theirs)

@@ -9,7 +9,7 @@ ALONE = np.array([[[0, 0], [20, 80]]])
 
 
 def judged(tables: Ints, votes: float | None = 40.0, strength: float | None = 1.0, sign: int = 1) -> Claim:
-    claim = Claim(0, votes, strength, sign, least=2.0)
+    claim = Claim(0, votes, strength, sign, min_gain=2.0)
     claim.judge(tables)
     return claim
 

@@ -18,9 +18,9 @@ def data() -> EventDataset:
 
 
 def grown(
-    data: EventDataset, rounds: int = 5, alpha: float = 0.05, least: float = 10.0, barred: str = ""
+    data: EventDataset, rounds: int = 5, alpha: float = 0.05, min_gain: float = 10.0, barred: str = ""
 ) -> str:
-    label_test = LabelTest(VerifyData(data), 0, [], least)
+    label_test = LabelTest(VerifyData(data), 0, [], min_gain)
     allowed = np.array([[name not in barred for name in data.event_names]])
     forward_select([label_test], rounds, alpha, allowed if barred else None)
     return "".join(sorted(data.event_names[claim.event] for claim in label_test.claims))
@@ -52,14 +52,14 @@ def test_what_the_arrangement_of_a_member_explains_is_not_added() -> None:
 
 
 def test_what_gains_too_little_is_not_added(data: EventDataset) -> None:
-    assert grown(data, least=1e6) == ""
+    assert grown(data, min_gain=1e6) == ""
 
 
 def test_from_mere_noise_a_boundary_grows_as_rarely_as_alpha_says() -> None:
     noises = (
         draw(lambda _: False, dict.fromkeys("abcdef", 0.4), 200, noise=0.5, seed=at) for at in range(40)
     )
-    assert sum(bool(grown(noise, least=0.01)) for noise in noises) <= 6  # 2 are expected
+    assert sum(bool(grown(noise, min_gain=0.01)) for noise in noises) <= 6  # 2 are expected
 
 
 @pytest.mark.parametrize(("together", "found"), [(110, ""), (300, "x")])

@@ -13,8 +13,8 @@ ALPHA = 1e-3
 
 def label_test(data: EventDataset, members: str, votes: float = 200.0) -> LabelTest:
     """Claims of one nat a vote on these members; an edge must be worth 20 nats."""
-    claims = [Claim(data.event_names.index(name), votes, 1.0, 1, least=20.0) for name in members]
-    return LabelTest(VerifyData(data), 0, claims, least=20.0)
+    claims = [Claim(data.event_names.index(name), votes, 1.0, 1, min_gain=20.0) for name in members]
+    return LabelTest(VerifyData(data), 0, claims, min_gain=20.0)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_arrangements_are_chosen_again_when_a_member_joins(late: EventDataset) -
 def test_without_an_explanation_arrangements_refute_nothing(ordered: EventDataset) -> None:
     asked = label_test(ordered, "ac", votes=900.0)
     asked.ask(1e-300)
-    assert [claim.most for claim in asked.claims] == [np.inf, np.inf]
+    assert [claim.max_gain for claim in asked.claims] == [np.inf, np.inf]
 
 
 def test_repetition_confirms_a_member() -> None:

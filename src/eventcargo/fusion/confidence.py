@@ -51,9 +51,9 @@ def stability(votes: Ints, met: Ints, tested: Ints, of_tested: Border, of_met: B
     for start in range(0, len(left), AT_ONCE):
         rows = left[start : start + AT_ONCE]
         votes_of, missed_of = _Cells(votes[rows]), _Cells((met - votes)[rows])
-        most, most_met = (border(votes_of.middle, rows) for border in (of_tested, of_met))
-        share = missed_of.share_up_to(np.minimum(most, most_met))  # (edges, votes, missed)
-        room = np.maximum(most[:, :, None] - missed_of.middle[:, None, :], 0.0)
+        max_misses, most_met = (border(votes_of.middle, rows) for border in (of_tested, of_met))
+        share = missed_of.share_up_to(np.minimum(max_misses, most_met))  # (edges, votes, missed)
+        room = np.maximum(max_misses[:, :, None] - missed_of.middle[:, None, :], 0.0)
         rest = pdtr(room, (tested - met)[rows, None, None].astype(float))
         weights = votes_of.probability, missed_of.probability
         kept_share[rows] = np.einsum("ek,em,ekm,ekm->e", *weights, share, rest)
@@ -89,43 +89,43 @@ class _Cells:
         below[:, 0] = 0.0
         self.probability = np.diff(below, axis=1, append=1.0)
 
-    def share_up_to(self, most: Floats) -> Floats:
-        """The share of each cell's values that are at most `most`: (edges, votes, cells)."""
-        within = most[:, :, None] - self.start[:, None, :] + 1
+    def share_up_to(self, max_misses: Floats) -> Floats:
+        """The share of each cell's values that are at most `max_misses`: (edges, votes, cells)."""
+        within = max_misses[:, :, None] - self.start[:, None, :] + 1
         return (np.floor(within) / self.step[:, None, :]).clip(0.0, 1.0)
 
 
-def share_border(least: Floats) -> Border:
-    """The border of votes / tested >= least, with one `least` per edge; at least one vote is needed."""
+def share_border(min_share: Floats) -> Border:
+    """The border of votes / tested >= least, with one `min_share` per edge; at least one vote is needed."""
 
     def border(k: Floats, rows: Ints) -> Floats:
-        tau = least[rows, None]
+        tau = min_share[rows, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            most = np.floor(k * (1 - tau) / tau + 1e-9)
-        return np.where(k > 0, np.where(tau > 0, most, np.inf), -1.0)
+            max_misses = np.floor(k * (1 - tau) / tau + 1e-9)
+        return np.where(k > 0, np.where(tau > 0, max_misses, np.inf), -1.0)
 
     return border
 
 
-def lower_end_border(least: float, tail: float, least_votes: int) -> Border:
-    """The border of a Jeffreys interval that leaves `tail` below it and begins at `least` or above."""
+def lower_end_border(min_share: float, tail: float, min_votes: int) -> Border:
+    """The border of a Jeffreys interval that leaves `tail` below it and begins at `min_share` or above."""
 
     def border(k: Floats, rows: Ints) -> Floats:  # noqa: ARG001 (the same for all edges)
         numbers, at = np.unique(k, return_inverse=True)
-        most = np.where(numbers >= least_votes, _most_misses(numbers, least, tail), -1.0)
-        return most[at].reshape(k.shape)
+        max_misses = np.where(numbers >= min_votes, _max_misses(numbers, min_share, tail), -1.0)
+        return max_misses[at].reshape(k.shape)
 
     return border
 
 
-def _most_misses(k: Floats, least: float, tail: float) -> Floats:
+def _max_misses(k: Floats, min_share: float, tail: float) -> Floats:
     """The most misses that k hits allow, by bisection: every miss lowers the lower end."""
-    if least == 0:
+    if min_share == 0:
         return np.full(len(k), np.inf)
     # lower end >= least exactly if P(Beta(k + 1/2, misses + 1/2) <= least) <= tail
-    low, high = np.full(len(k), -1.0), np.ceil((k + 1) / least) + 1
+    low, high = np.full(len(k), -1.0), np.ceil((k + 1) / min_share) + 1
     while (high - low > 1).any():
         middle = np.floor((low + high) / 2)
-        good = betainc(k + 0.5, np.maximum(middle, 0) + 0.5, least) <= tail
+        good = betainc(k + 0.5, np.maximum(middle, 0) + 0.5, min_share) <= tail
         low, high = np.where(good, middle, low), np.where(good, high, middle)
     return low

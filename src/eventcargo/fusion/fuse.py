@@ -183,24 +183,25 @@ def check_information(rows: pl.DataFrame) -> None:
         )
 
 
-def by_confidence(rows: pl.DataFrame, least: float, opportunity: float) -> pl.DataFrame:
+def by_confidence(rows: pl.DataFrame, min_frequency: float, min_opportunity: float) -> pl.DataFrame:
     """The edges that are surely frequent enough where the label is present, or where it is absent.
 
-    Surely: Jeffreys' interval of votes / support begins at `least` or above, the interval of votes / exposed
-    at `opportunity` or above, and there are at least two votes. So a rarer label needs a larger share.
+    Surely: Jeffreys' interval of votes / support begins at `min_frequency` or above, the interval of votes /
+    exposed at `min_opportunity` or above, and there are at least two votes. So a rarer label needs a larger
+    share.
     Frequency and interval are those of the polarity that passes with the higher lower end; strength, effect
     and sign pool the votes of both.
     """
-    likely = (pl.col("votes") >= least * pl.col("support")) & (
-        pl.col("votes") >= opportunity * pl.col("n_exposed")
+    likely = (pl.col("votes") >= min_frequency * pl.col("support")) & (
+        pl.col("votes") >= min_opportunity * pl.col("n_exposed")
     )
     edges = _of_pairs(rows, likely | pl.col("required"))  # first a cheap filter: the test below is slow
     votes, support, exposed = (edges[name].to_numpy() for name in ("votes", "support", "n_exposed"))
-    passes = (votes >= MIN_VOTES) & _begins_at(votes, support, least)
-    passes &= _begins_at(votes, exposed, opportunity)
-    edges = edges.with_columns(passes=pl.Series(passes), threshold=pl.lit(least))
+    passes = (votes >= MIN_VOTES) & _begins_at(votes, support, min_frequency)
+    passes &= _begins_at(votes, exposed, min_opportunity)
+    edges = edges.with_columns(passes=pl.Series(passes), threshold=pl.lit(min_frequency))
     edges = _of_pairs(edges, pl.col("passes") | pl.col("required"))
-    borders = [lower_end_border(share, TAIL, MIN_VOTES) for share in (least, opportunity)]
+    borders = [lower_end_border(share, TAIL, MIN_VOTES) for share in (min_frequency, min_opportunity)]
     return _pooled(_described(edges, _stability(edges, *borders)))
 
 
@@ -209,10 +210,10 @@ def _of_pairs(rows: pl.DataFrame, good: pl.Expr) -> pl.DataFrame:
     return rows.join(rows.filter(good).select(PAIR).unique(), on=PAIR, how="semi", maintain_order="left")
 
 
-def _begins_at(votes: Floats, sequences: Floats, least: float) -> NDArray[np.bool_]:
-    """Whether Jeffreys' interval of votes / sequences begins at `least` or above."""
+def _begins_at(votes: Floats, sequences: Floats, min_frequency: float) -> NDArray[np.bool_]:
+    """Whether Jeffreys' interval of votes / sequences begins at `min_frequency` or above."""
     # the lower end is the TAIL quantile of Beta(votes + 1/2, sequences - votes + 1/2)
-    return betainc(votes + 0.5, sequences - votes + 0.5, least) <= TAIL
+    return betainc(votes + 0.5, sequences - votes + 0.5, min_frequency) <= TAIL
 
 
 def _pooled(rows: pl.DataFrame) -> pl.DataFrame:
@@ -239,11 +240,11 @@ def _with_thresholds(rows: pl.DataFrame, thresholds: Mapping[str, float]) -> pl.
     missing = sorted(set(rows["label"].unique()) - set(thresholds))
     if missing:
         raise DataError(f"{counted(len(missing), 'label')} without a threshold, the first: {missing[0]!r}")
-    least = pl.DataFrame(
+    min_frequency = pl.DataFrame(
         {"label": list(thresholds), "threshold": list(thresholds.values())},
         schema={"label": pl.String, "threshold": pl.Float64},
     )
-    return rows.join(least, on="label", how="left", maintain_order="left")
+    return rows.join(min_frequency, on="label", how="left", maintain_order="left")
 
 
 def _any_misses(votes: Floats, rows: NDArray[np.int64]) -> Floats:  # noqa: ARG001 (a border)

@@ -43,11 +43,11 @@ class Explanation:
     probabilities: dict[str, float]
     moves: pl.DataFrame
 
-    def causes(self, label: str, least: float = 0.0) -> pl.DataFrame:
-        """Event types that move a label by more than `least` nats, strongest first, each once."""
+    def causes(self, label: str, min_strength: float = 0.0) -> pl.DataFrame:
+        """Event types that move a label by more than `min_strength` nats, strongest first, each once."""
         if label not in self.probabilities:
             raise KeyError(f"label {label!r} is not explained; use one of {list(self.probabilities)}")
-        of_label = self.moves.filter(pl.col("label") == label, pl.col("strength") > least)
+        of_label = self.moves.filter(pl.col("label") == label, pl.col("strength") > min_strength)
         first = of_label.unique("event", keep="first", maintain_order=True)
         return first.sort(["strength", "position"], descending=[True, False]).drop("label", "so_far")
 

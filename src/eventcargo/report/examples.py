@@ -33,12 +33,12 @@ class Shown:
     effects: Mapping[int, float]  # by position
 
 
-def choose(graph: LabelGraph, table: EdgeTable, most: int) -> pl.DataFrame:
-    """Choose at most `most` sequences for each label, as rows of label, polarity and sequence.
+def choose(graph: LabelGraph, table: EdgeTable, max_sequences: int) -> pl.DataFrame:
+    """Choose at most `max_sequences` sequences for each label, as rows of label, polarity and sequence.
 
     Sequences that carry the label come first; the others get up to half of the places.
 
-    >>> choose(LabelGraph.from_boundaries({"brake": []}), EdgeTable.join([]), most=8).columns
+    >>> choose(LabelGraph.from_boundaries({"brake": []}), EdgeTable.join([]), max_sequences=8).columns
     ['label', 'polarity', 'sequence']
     """
     wanted = table.edges.join(graph.edges.select("label", "event"), on=["label", "event"], how="semi")
@@ -50,21 +50,24 @@ def choose(graph: LabelGraph, table: EdgeTable, most: int) -> pl.DataFrame:
     candidates = strongest.join(near, on=["label", "polarity", "sequence"], how="semi").sort("label")
     rows = []
     for (label,), edges in candidates.group_by("label", maintain_order=True):
-        ranked = {kind: _cover(edges.filter(polarity=kind), most) for kind in POLARITIES}
-        n_absent = min(len(ranked["absent"]), max(most // 2, most - len(ranked["present"])))
-        chosen = {"present": ranked["present"][: most - n_absent], "absent": ranked["absent"][:n_absent]}
+        ranked = {kind: _cover(edges.filter(polarity=kind), max_sequences) for kind in POLARITIES}
+        n_absent = min(len(ranked["absent"]), max(max_sequences // 2, max_sequences - len(ranked["present"])))
+        chosen = {
+            "present": ranked["present"][: max_sequences - n_absent],
+            "absent": ranked["absent"][:n_absent],
+        }
         rows += [(label, kind, sequence) for kind in POLARITIES for sequence in chosen[kind]]
     return pl.DataFrame(rows, dict.fromkeys(("label", "polarity", "sequence"), pl.String), orient="row")
 
 
-def _cover(edges: pl.DataFrame, most: int) -> list[str]:
-    """Up to `most` sequences, those with the most causes not yet shown first, then the strongest."""
+def _cover(edges: pl.DataFrame, max_sequences: int) -> list[str]:
+    """Up to `max_sequences` sequences, those with the most causes not yet shown first, then the strongest."""
     shows: dict[str, dict[str, float]] = {}
     for sequence, event, strength in edges.select("sequence", "event", "strength").iter_rows():
         shows.setdefault(sequence, {})[event] = strength
     chosen: list[str] = []
     unseen = set(edges["event"])
-    while shows and len(chosen) < most:
+    while shows and len(chosen) < max_sequences:
         best = min(
             shows, key=lambda name: (-len(unseen & shows[name].keys()), -sum(shows[name].values()), name)
         )

@@ -51,8 +51,8 @@ def write_report(path: str | Path, content: ReportInput, limit: int = LIMIT) -> 
     True
     """
     page = b""
-    for most in SEQUENCES:
-        page = render(digest(content, most))
+    for max_sequences in SEQUENCES:
+        page = render(digest(content, max_sequences))
         if len(page) <= limit or content.edges is None:
             break
     if len(page) > limit:

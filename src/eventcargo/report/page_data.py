@@ -65,13 +65,13 @@ class PageData:
     labels: list[dict[str, Any]]
 
 
-def digest(content: ReportInput, most: int) -> PageData:
-    """The content of the page, with at most `most` sequences for each label.
+def digest(content: ReportInput, max_sequences: int) -> PageData:
+    """The content of the page, with at most `max_sequences` sequences for each label.
 
     >>> from eventcargo.events import EventSequence
     >>> from eventcargo.graphs import LabelGraph
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0.0,), ("brake",))])
-    >>> page = digest(ReportInput(LabelGraph.from_boundaries({"brake": ["P01"]}), data), most=8)
+    >>> page = digest(ReportInput(LabelGraph.from_boundaries({"brake": ["P01"]}), data), max_sequences=8)
     >>> page.overview["labels"][0]["name"], page.overview["names"]
     ('brake', ['P01'])
     """
@@ -79,7 +79,7 @@ def digest(content: ReportInput, most: int) -> PageData:
     quality = asdict(content.quality) if content.quality else {}
     figures = {row["label"]: row for row in quality.get("labels", ())}
     parts = _parts(content, figures, names)
-    for label, sequence in _sequences(content, most, names):
+    for label, sequence in _sequences(content, max_sequences, names):
         parts[label]["sequences"].append(sequence)
     overview = {
         "version": version("eventcargo"),
@@ -89,7 +89,7 @@ def digest(content: ReportInput, most: int) -> PageData:
         "parts": {"edges": content.edges is not None, "baseline": content.baseline is not None},
         "labels": [_line(content, label, parts[label], figures.get(label, {})) for label in parts],
         "names": names.listed(),
-        "most": most,
+        "most": max_sequences,
     }
     return PageData(overview, list(parts.values()))
 
@@ -168,10 +168,12 @@ def _rule(rule: Rule | None) -> dict[str, Any] | None:
     }
 
 
-def _sequences(content: ReportInput, most: int, names: NameTable) -> Iterable[tuple[str, dict[str, Any]]]:
-    if content.edges is None or most == 0:
+def _sequences(
+    content: ReportInput, max_sequences: int, names: NameTable
+) -> Iterable[tuple[str, dict[str, Any]]]:
+    if content.edges is None or max_sequences == 0:
         return
-    chosen = choose(content.graph, content.edges, most)
+    chosen = choose(content.graph, content.edges, max_sequences)
     for label, shown in show(chosen, content.edges, content.data):
         yield label, _timeline(shown, content.data.time_kind, names)
 

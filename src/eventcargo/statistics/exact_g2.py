@@ -91,7 +91,7 @@ class ExactG2:
         return max(0.0, (self.g2 - self.mean) / 2)
 
     @property
-    def most_gain(self) -> float:
+    def max_gain(self) -> float:
         """The gain that would give a G2 this low or lower with a probability of about DOUBT."""
         # as in a noncentral chi-square, the excess adds 4 * excess to the variance; 1.64: 95 % quantile
         excess = max(0.0, self.g2 - self.mean)

@@ -50,12 +50,12 @@ class MemberArrangements:
         self._starts = np.searchsorted(self._events[self._by_type], np.arange(len(data.event_names) + 1))
         self._timed = data.time_kind != "order"
 
-    def arrangements(self, members: Sequence[int], least: int) -> list[Arrangement]:
-        """All arrangements of these event types that hold in at least `least` sequences.
+    def arrangements(self, members: Sequence[int], min_rows: int) -> list[Arrangement]:
+        """All arrangements of these event types that hold in at least `min_rows` sequences.
 
         >>> from eventcargo.events import EventSequence
         >>> data = EventDataset.from_sequences([EventSequence("1", ("a", "x", "b"), (0.0, 1.0, 2.0), ())])
-        >>> [one.family for one in MemberArrangements(data).arrangements([0, 1], least=1)]
+        >>> [one.family for one in MemberArrangements(data).arrangements([0, 1], min_rows=1)]
         ['ordered', 'gap', 'lateness', 'lateness', 'since', 'since']
         """
         shown = self._events_of(members)
@@ -65,7 +65,7 @@ class MemberArrangements:
             if family == "presence" or (family in TIMED and not self._timed):
                 continue
             moments = FAMILIES[family](shown if family in NEEDS_OTHERS else among, WINDOW)
-            arrangements += _columns(family, moments, len(members), least)
+            arrangements += _columns(family, moments, len(members), min_rows)
         return arrangements
 
     def _events_of(self, members: Sequence[int]) -> Events:
@@ -82,7 +82,7 @@ class MemberArrangements:
         return Events(rows, positions, ids, self._times[at], ends, len(members) + 1)
 
 
-def _columns(family: str, moments: Moments, n_members: int, least: int) -> Iterator[Arrangement]:
+def _columns(family: str, moments: Moments, n_members: int, min_rows: int) -> Iterator[Arrangement]:
     group, bucket = np.divmod(moments.keys, N_BUCKETS if family in (*STEPPED, "count") else 1)
     pairs = family in PAIRS
     about = np.stack(np.divmod(group, n_members + 1) if pairs else (group,))  # (1 or 2, moments)
@@ -95,7 +95,7 @@ def _columns(family: str, moments: Moments, n_members: int, least: int) -> Itera
             first = int(group[block[0]])
             members = tuple(sorted({*divmod(first, n_members + 1)})) if pairs else (first,)
             for holding in _sets(family, rows[block], bucket[block]):
-                if len(holding) >= least:
+                if len(holding) >= min_rows:
                     yield Arrangement(family, members, holding)
 
 

@@ -31,7 +31,7 @@ MAX_STRENGTH = 2.0
 class Claim:
     """One edge into a label: what phase 1 claims, and what the data say once it is tested.
 
-    >>> claim = Claim(event=0, votes=50.0, strength=2.0, sign=1, least=1.0)
+    >>> claim = Claim(event=0, votes=50.0, strength=2.0, sign=1, min_gain=1.0)
     >>> claim.judge(np.array([[[900, 100], [90, 10]]]))        # as likely with the event type as without
     >>> claim.refuted, round(claim.room, 1)
     (True, 0.1)
@@ -45,14 +45,14 @@ class Claim:
     """Sequences in which phase 1 finds the edge; None if unknown."""
     strength: float | None
     sign: int
-    least: float
+    min_gain: float
     """Smallest worth of an edge, in nats."""
     is_new: bool = False
     is_required: bool = False
     p_value: float | None = None
     gain: float = 0.0
     effect: float = 0.0
-    most: float = np.inf
+    max_gain: float = np.inf
     left: float = np.inf
     unseen: float = 0.0
 
@@ -63,19 +63,19 @@ class Claim:
 
     @property
     def _per_vote(self) -> float:
-        return self.least if self.strength is None else min(self.strength, MAX_STRENGTH)
+        return self.min_gain if self.strength is None else min(self.strength, MAX_STRENGTH)
 
     @property
     def room(self) -> float:
         """The most that the edge can be worth by the data; sequences without comparison count in full."""
-        return min(self.most, self.left) + self.unseen
+        return min(self.max_gain, self.left) + self.unseen
 
     @property
     def refuted(self) -> bool:
         """Whether the data leave too little room for the claim, or it is too small to stand by itself."""
         if self.worth is None:
-            return self.room < self.least
-        return self.worth < STANDS * self.least or self.room < PLAUSIBLE * self.worth
+            return self.room < self.min_gain
+        return self.worth < STANDS * self.min_gain or self.room < PLAUSIBLE * self.worth
 
     @property
     def is_hopeless(self) -> bool:
@@ -84,7 +84,7 @@ class Claim:
 
     def is_doubtful(self, alpha: float) -> bool:
         """Whether the data fail to confirm the claim at this level."""
-        return self.p_value is None or self.p_value > alpha or self.gain < self.least
+        return self.p_value is None or self.p_value > alpha or self.gain < self.min_gain
 
     def judge(self, tables: Ints) -> None:
         """Set p-value, gain, effect and bounds from the tables of its presence, (strata, 2, 2)."""
@@ -95,5 +95,5 @@ class Claim:
     def bound(self, tables: Ints) -> None:
         """Set the effect of presence and the most that the edge can be worth."""
         self.effect = risk_difference(tables)
-        self.most, self.left = max_presence_gain(tables), residual_information(tables)
+        self.max_gain, self.left = max_presence_gain(tables), residual_information(tables)
         self.unseen = incomparable(tables, self.sign >= 0) * self._per_vote

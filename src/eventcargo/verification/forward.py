@@ -80,7 +80,9 @@ def _tested(label_test: LabelTest, event: int, level: float) -> Claim | None:
     if not _passes(test, label_test, level):
         return None
     sign = int(np.sign(risk_difference(tables)))
-    return Claim(event, None, None, sign, label_test.least, is_new=True, p_value=test.p_value, gain=test.gain)
+    return Claim(
+        event, None, None, sign, label_test.min_gain, is_new=True, p_value=test.p_value, gain=test.gain
+    )
 
 
 def _tables(label_test: LabelTest, rows: Rows, arranged: Sequence[Ints]) -> Ints:
@@ -91,4 +93,4 @@ def _tables(label_test: LabelTest, rows: Rows, arranged: Sequence[Ints]) -> Ints
 
 
 def _passes(test: ExactG2, label_test: LabelTest, level: float) -> bool:
-    return test.p_value is not None and test.p_value <= level and test.gain >= label_test.least
+    return test.p_value is not None and test.p_value <= level and test.gain >= label_test.min_gain

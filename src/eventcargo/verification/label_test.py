@@ -59,7 +59,7 @@ class LabelTest:
     ground: VerifyData
     label: int
     claims: list[Claim]
-    least: float
+    min_gain: float
     """Smallest worth of an edge, in nats."""
     core: list[int] = field(default_factory=list)
     _arranged: "Arranged | None" = None
@@ -102,9 +102,9 @@ class LabelTest:
         if self._arranged is None or self._arranged.n_members != len(self.claims):
             test, target = self.ground.test.local(Target(self.positives), np.array(self.members))
             self.core = iamb(test, target, CORE_ALPHA)
-            most = len(self.ground.data) - FEW
+            max_gain = len(self.ground.data) - FEW
             candidates = self.ground.occurrences.arrangements(self.members[:MAX_ARRANGED], FEW)
-            self._arranged = Arranged(self, [one for one in candidates if len(one.rows) <= most], alpha)
+            self._arranged = Arranged(self, [one for one in candidates if len(one.rows) <= max_gain], alpha)
         return self._arranged
 
     def patterns(self, further: Sequence[Rows | Ints] = ()) -> PatternCounts:
@@ -156,7 +156,7 @@ class Arranged:
         tests = [ExactG2.of(tables)]
         if len(about):
             tests.append(self._best(place, about, others))
-            claim.most = max(claim.most, tests[1].most_gain)
+            claim.max_gain = max(claim.max_gain, tests[1].max_gain)
         p_values = [test.p_value for test in tests if test.p_value is not None]
         # Bonferroni over presence and every arrangement that competed
         claim.p_value = min(1.0, min(p_values) * (len(about) + 1)) if p_values else None
@@ -164,10 +164,10 @@ class Arranged:
 
     def _choose(self, given: list[int], columns: Ints) -> list[int]:
         """Choose the strongest arrangement given some members and those chosen, until none is strong."""
-        least, chosen = 2 * self.label_test.least, list[int]()
+        min_gain, chosen = 2 * self.label_test.min_gain, list[int]()
         while len(columns) and len(chosen) < MAX_CHOSEN:
             tests = self._test(self._target, [*given, *chosen], columns)
-            strong = tests.holds(self._alpha / len(columns)) & (tests.g2 - tests.dof >= least)
+            strong = tests.holds(self._alpha / len(columns)) & (tests.g2 - tests.dof >= min_gain)
             if not strong.any():
                 break
             chosen.append(int(columns[np.argmax(np.where(strong, tests.g2, -1.0))]))
@@ -214,7 +214,7 @@ class Arranged:
         arrangement may be missing from the boundary.
         """
         claim.unseen, claim.left = 0.0, own_residual_information(tables)
-        claim.most = 0.0 if explained else np.inf
+        claim.max_gain = 0.0 if explained else np.inf
 
 
 def _matrix(columns: Sequence[Rows | Ints], n_rows: int) -> sp.csr_array:

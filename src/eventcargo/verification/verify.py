@@ -115,7 +115,7 @@ def _label_tests(
     for label, event, frequency, strength, sign in graph.edges.select(columns).iter_rows():
         at = places[label]
         votes = None if frequency is None else frequency * supports[at]
-        claim = Claim(numbers[event], votes, strength, 0 if sign is None else sign, label_tests[at].least)
+        claim = Claim(numbers[event], votes, strength, 0 if sign is None else sign, label_tests[at].min_gain)
         claim.is_required = (label, event) in required
         label_tests[at].claims.append(claim)
     return label_tests
@@ -127,7 +127,7 @@ def _kept(tested: list[LabelTest], alpha: float) -> list[tuple[str, str, Claim]]
     passed = discoveries([claim.p_value for _, claim in pairs], alpha)
     edges = []
     for (label_test, claim), is_discovery in zip(pairs, passed, strict=True):
-        is_confirmed = is_discovery and claim.gain >= claim.least
+        is_confirmed = is_discovery and claim.gain >= claim.min_gain
         if is_confirmed or claim.is_required or not (claim.is_new or claim.refuted):
             edges.append((label_test.name, label_test.ground.data.event_names[claim.event], claim))
     return edges

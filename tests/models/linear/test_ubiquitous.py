@@ -37,7 +37,7 @@ def test_hiding_one_of_two_that_are_everywhere_leaves_the_base_rate(
     rows: tuple[sp.csc_array, np.ndarray], fit: Fit
 ) -> None:
     X, y = rows
-    found = Ubiquitous.of(X, KEYS, size=7, few=5).settle(fit, X, y)
+    found = Ubiquitous.of(X, KEYS, size=7, min_absent=5).settle(fit, X, y)
     assert found.logits(X) == pytest.approx(fit.logits(X))
     first, second = sides(KEYS, 7)
     for kind in (4, 5):
@@ -49,7 +49,7 @@ def test_hiding_one_of_two_that_are_everywhere_leaves_the_base_rate(
 def test_what_is_not_everywhere_keeps_its_weight(rows: tuple[sp.csc_array, np.ndarray]) -> None:
     X, y = rows
     fit = Fit(np.array([0.0, 0.0, 2.0, 0.0, 0.0, 1.0]), -2.0)
-    found = Ubiquitous.of(X, KEYS, size=7, few=5).settle(fit, X, y)
+    found = Ubiquitous.of(X, KEYS, size=7, min_absent=5).settle(fit, X, y)
     assert found.bias == fit.bias
     assert found.weights.tolist() == fit.weights.tolist()
 
@@ -57,7 +57,7 @@ def test_what_is_not_everywhere_keeps_its_weight(rows: tuple[sp.csc_array, np.nd
 @pytest.mark.parametrize(("missing", "is_everywhere"), [(4, True), (5, False)])
 def test_a_few_rows_may_be_without_it(missing: int, is_everywhere: bool) -> None:
     X = sp.csc_array((np.arange(100) >= missing).astype(float)[:, None])
-    assert bool(Ubiquitous.of(X, {"presence": np.array([4])}, size=5, few=5).columns) == is_everywhere
+    assert bool(Ubiquitous.of(X, {"presence": np.array([4])}, size=5, min_absent=5).columns) == is_everywhere
 
 
 @pytest.mark.parametrize("regime", ["timing", "ordered"])

@@ -54,7 +54,7 @@ def test_sparse_gradients_are_clipped_as_dense_ones() -> None:
     found = []
     for rows in (table(sparse=True), table(sparse=False)):
         loss(rows, LOOKUPS[0]).backward()  # type: ignore[no-untyped-call]
-        norm = clip_gradients(rows.parameters(), most=1.0)
+        norm = clip_gradients(rows.parameters(), max_norm=1.0)
         found.append(torch.cat([norm[None], dense_gradient(rows).flatten()]))
     assert torch.allclose(found[0], found[1])
 
@@ -62,7 +62,7 @@ def test_sparse_gradients_are_clipped_as_dense_ones() -> None:
 def test_clipped_gradients_have_the_norm_asked_for_together() -> None:
     weights = [nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(1))]
     weights[0].grad, weights[1].grad = torch.tensor([2.0, 4.0]), torch.tensor([4.0])
-    assert clip_gradients(weights, most=3.0).item() == 6
+    assert clip_gradients(weights, max_norm=3.0).item() == 6
     assert weights[0].grad.tolist() == pytest.approx([1, 2])
     assert weights[1].grad.tolist() == pytest.approx([2])
 
@@ -70,7 +70,7 @@ def test_clipped_gradients_have_the_norm_asked_for_together() -> None:
 def test_small_gradients_are_left_as_they_are() -> None:
     weight, untouched = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(2))
     weight.grad = torch.tensor([0.3, 0.4])
-    clip_gradients([weight, untouched], most=1.0)
+    clip_gradients([weight, untouched], max_norm=1.0)
     assert torch.equal(weight.grad, torch.tensor([0.3, 0.4]))
     assert untouched.grad is None
 

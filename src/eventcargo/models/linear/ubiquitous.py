@@ -30,7 +30,8 @@ class Ubiquitous:
     """Ubiquitous event types: the column of their presence, and the columns of all features about them.
 
     >>> X = sp.csc_array(np.array([[1.0, 1.0], [1.0, 0.0]] * 50))      # presence of 4; a feature about it
-    >>> types = Ubiquitous.of(X, {"presence": np.array([4]), "lateness": np.array([4 * 256])}, size=5, few=5)
+    >>> keys = {"presence": np.array([4]), "lateness": np.array([4 * 256])}
+    >>> types = Ubiquitous.of(X, keys, size=5, min_absent=5)
     >>> y = np.array([1.0, 0.0] * 50)
     >>> settled = types.settle(Fit(np.array([0.0, 8.0]), -4.0), X, y)
     >>> settled.logits(X)[:2].tolist(), round(settled.bias, 6)         # half of the rows carry the label
@@ -40,12 +41,12 @@ class Ubiquitous:
     columns: tuple[tuple[int, Ints], ...]
 
     @classmethod
-    def of(cls, X: sp.csc_array, keys: Mapping[str, Ints], size: int, few: int) -> "Ubiquitous":
-        """Event types absent from fewer than `few` rows; `keys` name the columns, family by family."""
+    def of(cls, X: sp.csc_array, keys: Mapping[str, Ints], size: int, min_absent: int) -> "Ubiquitous":
+        """Event types absent from fewer than `min_absent` rows; `keys` name the columns, family by family."""
         first, second = sides(keys, size)
         start = sum(len(keys[family]) for family in list(keys)[: list(keys).index("presence")])
         present = start + np.arange(len(keys["presence"]))
-        common = present[X.shape[0] - np.diff(X.indptr)[present] < few]
+        common = present[X.shape[0] - np.diff(X.indptr)[present] < min_absent]
         about = [np.flatnonzero((first == first[column]) | (second == first[column])) for column in common]
         return cls(tuple(zip(common.tolist(), about, strict=True)))
 

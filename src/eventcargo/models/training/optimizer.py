@@ -22,19 +22,19 @@ from eventcargo.models.transformer.model import Transformer, TransformerConfig
 from eventcargo.vocabulary import Vocabulary
 
 
-def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> Tensor:
-    """Scale all gradients down to a common norm of `most`, if it is larger; returns the norm before.
+def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> Tensor:
+    """Scale all gradients down to a common norm of `max_norm`, if it is larger; returns the norm before.
 
     >>> weight = nn.Parameter(torch.zeros(2))
     >>> weight.grad = torch.tensor([3.0, 4.0])
-    >>> clip_gradients([weight], most=1.0).item()
+    >>> clip_gradients([weight], max_norm=1.0).item()
     5.0
     >>> weight.grad
     tensor([0.6000, 0.8000])
     """
     gradients = [_values(parameter) for parameter in parameters if parameter.grad is not None]
     norm = nn.utils.get_total_norm(gradients)
-    factor = (most / (norm + 1e-6)).clamp(max=1)
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1)
     for gradient in gradients:
         gradient.mul_(factor)
     return norm
