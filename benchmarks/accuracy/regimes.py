@@ -1,4 +1,4 @@
-"""Where the classical methods win and where they cannot: every method on every regime, default knobs.
+"""Where the classical methods win and where they cannot: every method on every regime, default settings.
 
 Run: `.venv/bin/python -m benchmarks.accuracy.regimes`
 """

@@ -30,7 +30,7 @@ def test_the_tables_are_those_of_python_with_the_same_seed(fleet: Path) -> None:
 
 def test_the_description_holds_what_made_the_data(fleet: Path) -> None:
     said = json.loads((fleet / "simulation.json").read_text())
-    assert (said["regime"], said["seed"], said["knobs"]["event_types"]) == ("fleet", 3, 200)
+    assert (said["regime"], said["seed"], said["settings"]["event_types"]) == ("fleet", 3, 200)
     assert set(said["rules"]) == {"L000", "L001", "L002", "L003"}
 
 

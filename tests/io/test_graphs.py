@@ -172,8 +172,8 @@ def test_parquet_of_another_program_is_a_graph(tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"format": "other"}, "not written by write_graph"),
-        ({"version": 99}, "format version 99; this release reads 1"),
+        ({"format": "other"}, "not written by eventcargo as eventcargo-graph"),
+        ({"version": 99}, "version 99 of another release, this one reads 1"),
         ({"support": {"a": "many"}}, r"the support \{'a': 'many'\}"),
         ({"edges": None}, "the edges None; expected a list"),
         ({"edges": [{"label": "a", "event": "x", "strength": "big"}]}, "edges that cannot be read"),

@@ -5,8 +5,8 @@ from eventcargo.errors import ConfigError
 from eventcargo.simulation.arrangement import (
     UNUSED,
     ArrangedConfig,
-    Cast,
     DenseConfig,
+    Roles,
     flatten,
     in_order,
     shuffled_places,
@@ -32,7 +32,7 @@ def test_places_are_a_permutation_in_each_row() -> None:
 
 def test_fillers_are_no_causes_and_as_many_as_asked_for() -> None:
     rng = np.random.default_rng(0)
-    cast = Cast.draw(rng, DenseConfig())
+    cast = Roles.draw(rng, DenseConfig())
     table = cast.draw_fillers(rng, np.array([3, 0, 5]))
     assert (table != UNUSED).sum(1).tolist() == [3, 0, 5]
     assert not np.isin(table, cast.causes).any()

@@ -8,8 +8,8 @@ from eventcargo.simulation.rulebook import BOUNDARY_SIZES, LARGEST_CONJUNCTION, 
 from eventcargo.simulation.rules import TrueRule
 
 
-def draw(sizes: list[int], **knobs: float) -> list[TrueRule]:
-    settings = {"or_share": 0.25, "negated_share": 0.2, "hub_share": 0.6, "most_uses": 18} | knobs
+def draw(sizes: list[int], **changes: float) -> list[TrueRule]:
+    settings = {"or_share": 0.25, "negated_share": 0.2, "hub_share": 0.6, "most_uses": 18} | changes
     book = Rulebook(np.random.default_rng(0), np.arange(5_000, dtype=np.int32), **settings)
     return [book.draw(size) for size in sizes]
 

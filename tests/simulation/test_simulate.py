@@ -71,7 +71,7 @@ def test_every_knob_has_a_help_string(regime: str) -> None:
 @pytest.mark.parametrize("regime", REGIMES)
 def test_knobs_and_seed_make_the_data_again(regime: str) -> None:
     first = make(regime, seed=3)
-    again = simulate(first.regime, seed=first.seed, **first.knobs)
+    again = simulate(first.regime, seed=first.seed, **first.settings)
     assert first.data.events.tobytes() == again.data.events.tobytes()
 
 

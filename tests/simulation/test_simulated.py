@@ -46,4 +46,4 @@ def test_truth_holds_signs_and_support() -> None:
 
 def test_the_recipe_is_kept() -> None:
     simulated = made()
-    assert (simulated.regime, simulated.knobs, simulated.seed) == ("by hand", {"event_types": 4}, 7)
+    assert (simulated.regime, simulated.settings, simulated.seed) == ("by hand", {"event_types": 4}, 7)

@@ -193,7 +193,7 @@ def test_labels_that_go_together_are_told() -> None:
 
 def test_a_record_of_the_label_is_told() -> None:
     data = sequences((("y", "x", "y"), ("bad",), 400), (("y",), (), 400))
-    level, reason = one(checks.check_echoes, data, graph())
+    level, reason = one(checks.check_leakage, data, graph())
     assert level == "caution"
     assert (
         "x occurs in 400 sequences, 400 of them with the label, which 400 carry: it may be a record" in reason
@@ -201,10 +201,10 @@ def test_a_record_of_the_label_is_told() -> None:
 
 
 def test_an_event_type_that_ends_the_sequence_is_told() -> None:
-    level, reason = one(checks.check_echoes, sequences((("y", "x"), ("bad",), 99), *CLEAR[1:]), graph())
+    level, reason = one(checks.check_leakage, sequences((("y", "x"), ("bad",), 99), *CLEAR[1:]), graph())
     assert level == "caution"
     assert "and is the last event of 99 of these: it may have been recorded with the label" in reason
 
 
 def test_a_cause_is_no_record(clear: EventDataset) -> None:
-    assert found(checks.check_echoes, clear, graph()) == []
+    assert found(checks.check_leakage, clear, graph()) == []

@@ -30,12 +30,12 @@ def test_a_graph_of_other_data_is_refused(
 def test_a_label_of_too_few_sequences_is_not_told() -> None:
     data = sequences((("x",), ("a", "b"), 9), (("y",), ("b",), 1), (("z",), (), 30))
     evidence = Evidence(data, graph({"a": ["x"], "b": ["x"]}), None, JudgeConfig(doubt_below=10))
-    assert [forecast is None for forecast in evidence.forecasts] == [True, False]
+    assert [predictability is None for predictability in evidence.predictabilities] == [True, False]
 
 
 def test_a_label_that_all_sequences_carry_is_not_told() -> None:
     data = sequences((("x",), ("a",), 50))
-    assert Evidence(data, graph({"a": ["x"]}), None, JudgeConfig()).forecasts == [None]
+    assert Evidence(data, graph({"a": ["x"]}), None, JudgeConfig()).predictabilities == [None]
 
 
 def hidden_pair() -> EventDataset:
@@ -70,7 +70,7 @@ def test_event_types_beyond_the_boundary_are_told_by_the_number_of_their_label()
 
 def test_another_seed_gives_other_folds() -> None:
     data = sequences((("x",), ("bad",), 20), (("x",), (), 13), (("y",), (), 17))
-    one, other = (Evidence(data, graph(), None, JudgeConfig(), seed).forecasts[0] for seed in (0, 1))
+    one, other = (Evidence(data, graph(), None, JudgeConfig(), seed).predictabilities[0] for seed in (0, 1))
     assert one is not None
     assert other is not None
     assert not np.array_equal(one.probabilities, other.probabilities)

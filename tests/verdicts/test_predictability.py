@@ -11,7 +11,7 @@ from .conftest import sequences
 def told(data: EventDataset, members: list[str], seed: int = 0) -> Predictability:
     numbers = [list(data.event_names).index(name) for name in members]
     carries = data.label_matrix().toarray()[:, 0] > 0
-    return Predictor(data).forecast(carries, numbers, np.random.default_rng(seed))
+    return Predictor(data).predict(carries, numbers, np.random.default_rng(seed))
 
 
 def test_a_cause_explains_its_label(clear: EventDataset) -> None:

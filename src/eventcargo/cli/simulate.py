@@ -57,7 +57,7 @@ def _description(simulated: Simulated) -> dict[str, Any]:
     return {
         "regime": simulated.regime,
         "seed": simulated.seed,
-        "knobs": dict(simulated.knobs),
+        "settings": dict(simulated.settings),
         "version": __version__,
         "rules": dict(simulated.rules),
     }

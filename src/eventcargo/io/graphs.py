@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
-from eventcargo.files import atomic_file
+from eventcargo.files import atomic_file, parse_document
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.io.networks import write_dot, write_graphml
 from eventcargo.io.sources import Source, open_file, open_sources
@@ -175,18 +175,7 @@ def _read_json(path: Path) -> LabelGraph:
 
 def _parse(path: Path, text: bytes) -> dict[str, Any]:
     """The content of a header or file that `write_graph` wrote."""
-    try:
-        content = json.loads(text.decode("utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{path} was not written by write_graph: it has no format {FORMAT!r}")
-    if content.get("version") != FORMAT_VERSION:
-        raise DataError(
-            f"{path} has format version {content.get('version')}; this release reads {FORMAT_VERSION}: "
-            "write the graph again"
-        )
-    return content
+    return parse_document(text, path, FORMAT, FORMAT_VERSION, "write the graph again")
 
 
 def _warn_of_unknown(place: str, columns: Iterable[str]) -> None:

@@ -42,8 +42,8 @@ REGIMES: Mapping[str, Regime] = {
 }
 
 
-def simulate(regime: str, *, sequences: int | None = None, seed: int = 0, **knobs: Any) -> Simulated:
-    """Simulate a regime: data and their true boundaries. `knobs` override the regime's default settings.
+def simulate(regime: str, *, sequences: int | None = None, seed: int = 0, **settings: Any) -> Simulated:
+    """Simulate a regime: data and their true boundaries. `settings` override the regime's default settings.
 
     >>> simulated = simulate("fleet", sequences=100, labels=3, event_types=200, seed=1)
     >>> len(simulated.data), simulated.truth.labels
@@ -53,9 +53,9 @@ def simulate(regime: str, *, sequences: int | None = None, seed: int = 0, **knob
         raise ConfigError(f"no regime {regime!r}; use {', '.join(REGIMES)}")
     config = REGIMES[regime].config
     known = [field.name for field in fields(config)]
-    unknown = sorted(set(knobs) - set(known))
+    unknown = sorted(set(settings) - set(known))
     if unknown:
         raise ConfigError(f"the regime {regime} has no setting {unknown[0]!r}; use {', '.join(known)}")
     if sequences is not None:
-        knobs["sequences"] = sequences
-    return REGIMES[regime].make(config(**knobs), seed)
+        settings["sequences"] = sequences
+    return REGIMES[regime].make(config(**settings), seed)

@@ -63,14 +63,14 @@ class ArrangedConfig(DenseConfig):
 
 
 @dataclass(frozen=True)
-class Cast:
+class Roles:
     """Which event types are causes, (labels, types per label), and which are fillers."""
 
     causes: NDArray[np.int32]
     fillers: NDArray[np.int32]
 
     @classmethod
-    def draw(cls, rng: np.random.Generator, config: DenseConfig) -> "Cast":
+    def draw(cls, rng: np.random.Generator, config: DenseConfig) -> "Roles":
         types = rng.permutation(config.event_types).astype(np.int32)
         n_causes = config.labels * config.types_per_label
         return cls(types[:n_causes].reshape(config.labels, config.types_per_label), types[n_causes:])

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from eventcargo.config import setting
 from eventcargo.simulation.arrangement import (
     UNUSED,
-    Cast,
     DenseConfig,
+    Roles,
     draw_sequence_lengths,
     flatten,
     in_order,
@@ -46,7 +46,7 @@ def simulate_chain(config: ChainConfig, seed: int = 0) -> Simulated:
     {'L000': 'E00011, itself raised by E00002'}
     """
     rng = np.random.default_rng(seed)
-    cast = Cast.draw(rng, config)
+    cast = Roles.draw(rng, config)
     shape = (config.sequences, config.labels)
     has_u = rng.random(shape) < config.start
     has_x = rng.random(shape) < np.where(has_u, config.passes_on, config.alone)
@@ -62,7 +62,7 @@ def simulate_chain(config: ChainConfig, seed: int = 0) -> Simulated:
 
 def _arrange(
     rng: np.random.Generator,
-    cast: Cast,
+    cast: Roles,
     has_u: NDArray[np.bool_],
     has_x: NDArray[np.bool_],
     fillers: NDArray[np.int32],

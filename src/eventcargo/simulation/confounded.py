@@ -11,8 +11,8 @@ import numpy as np
 from eventcargo.config import setting
 from eventcargo.simulation.arrangement import (
     UNUSED,
-    Cast,
     DenseConfig,
+    Roles,
     draw_sequence_lengths,
     flatten,
     in_order,
@@ -50,7 +50,7 @@ def simulate_confounded(config: ConfoundedConfig, seed: int = 0) -> Simulated:
     {'L000': 'E00002 | hidden cause, which also raises E00011'}
     """
     rng = np.random.default_rng(seed)
-    cast = Cast.draw(rng, config)
+    cast = Roles.draw(rng, config)
     shape = (config.sequences, config.labels)
     has_cause, hidden = rng.random(shape) < config.cause_share, rng.random(shape) < config.hidden_share
     has_decoy = rng.random(shape) < np.where(hidden, config.decoy, config.decoy_alone)

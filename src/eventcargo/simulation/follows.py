@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from eventcargo.simulation.arrangement import (
     ArrangedConfig,
-    Cast,
+    Roles,
     draw_labels,
     draw_sequence_lengths,
     flatten,
@@ -38,7 +38,7 @@ def simulate_follows(config: FollowsConfig, seed: int = 0) -> Simulated:
     {'L000': 'E00011 right after E00002'}
     """
     rng = np.random.default_rng(seed)
-    cast = Cast.draw(rng, config)
+    cast = Roles.draw(rng, config)
     holds = draw_labels(rng, config)
     n_fixed = config.labels * config.events_per_label
     fillers = cast.draw_fillers(rng, draw_sequence_lengths(rng, config) - n_fixed)
@@ -51,7 +51,7 @@ def simulate_follows(config: FollowsConfig, seed: int = 0) -> Simulated:
     return assemble("follows", config, seed, Columns(lengths, events, times, carried), truth)
 
 
-def _cause_columns(cast: Cast, holds: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _cause_columns(cast: Roles, holds: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Four columns for each label: the adjacent pair, then a and b apart."""
     a, b = cast.causes[:, 0], cast.causes[:, 1]
     columns = np.empty((*holds.shape, 4), np.int32)
@@ -61,7 +61,7 @@ def _cause_columns(cast: Cast, holds: NDArray[np.bool_]) -> NDArray[np.int32]:
 
 
 def _arrange(
-    rng: np.random.Generator, table: NDArray[np.int32], cast: Cast, holds: NDArray[np.bool_]
+    rng: np.random.Generator, table: NDArray[np.int32], cast: Roles, holds: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
     """Rows in an order that fits the labels; a row in which b follows a by accident is drawn again.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from eventcargo.simulation.arrangement import (
     ArrangedConfig,
-    Cast,
+    Roles,
     draw_labels,
     draw_sequence_lengths,
     flatten,
@@ -33,7 +33,7 @@ def simulate_ordered(config: OrderedConfig, seed: int = 0) -> Simulated:
     {'L000': 'E00002 before E00011'}
     """
     rng = np.random.default_rng(seed)
-    cast = Cast.draw(rng, config)
+    cast = Roles.draw(rng, config)
     holds = draw_labels(rng, config)
     fillers = cast.draw_fillers(rng, draw_sequence_lengths(rng, config) - cast.causes.size)
     causes = np.broadcast_to(cast.causes.reshape(-1), (config.sequences, cast.causes.size))

@@ -10,7 +10,7 @@ from eventcargo.config import check_at_least, setting
 from eventcargo.errors import ConfigError, counted
 from eventcargo.simulation.arrangement import (
     ArrangedConfig,
-    Cast,
+    Roles,
     draw_labels,
     draw_sequence_lengths,
     flatten,
@@ -46,7 +46,7 @@ def simulate_recency(config: RecencyConfig, seed: int = 0) -> Simulated:
     {'L000': 'E00002 among the last 8 events'}
     """
     rng = np.random.default_rng(seed)
-    cast = Cast.draw(rng, config)
+    cast = Roles.draw(rng, config)
     holds = draw_labels(rng, config)
     wanted = draw_sequence_lengths(rng, config)
     table = cast.draw_fillers(rng, wanted)

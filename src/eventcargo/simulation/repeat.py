@@ -14,7 +14,7 @@ from eventcargo.config import setting
 from eventcargo.simulation.arrangement import (
     UNUSED,
     ArrangedConfig,
-    Cast,
+    Roles,
     draw_labels,
     draw_sequence_lengths,
     flatten,
@@ -52,7 +52,7 @@ def simulate_repeat(config: RepeatConfig, seed: int = 0) -> Simulated:
     {'L000': 'E00002 at least 3 times'}
     """
     rng = np.random.default_rng(seed)
-    cast = Cast.draw(rng, config)
+    cast = Roles.draw(rng, config)
     holds = draw_labels(rng, config)
     n_fillers = draw_sequence_lengths(rng, config) - config.labels * config.most
     fillers = cast.draw_fillers(rng, n_fillers)
@@ -68,7 +68,7 @@ def simulate_repeat(config: RepeatConfig, seed: int = 0) -> Simulated:
 def _cause_columns(
     rng: np.random.Generator,
     config: RepeatConfig,
-    cast: Cast,
+    cast: Roles,
     holds: NDArray[np.bool_],
     fillers: NDArray[np.int32],
 ) -> NDArray[np.int32]:

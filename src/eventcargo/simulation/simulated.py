@@ -21,14 +21,14 @@ from eventcargo.graphs import LabelGraph
 class Simulated:
     """Data with known truth: `truth` holds the boundary of every label, `rules` its rule in words.
 
-    The same `regime`, `knobs` and `seed` give the same bytes again.
+    The same `regime`, `settings` and `seed` give the same bytes again.
     """
 
     data: EventDataset
     truth: LabelGraph
     rules: Mapping[str, str]
     regime: str
-    knobs: Mapping[str, Any]
+    settings: Mapping[str, Any]
     seed: int
 
 

@@ -14,7 +14,7 @@ from eventcargo.config import setting
 from eventcargo.simulation.arrangement import (
     UNUSED,
     ArrangedConfig,
-    Cast,
+    Roles,
     draw_labels,
     draw_sequence_lengths,
     flatten,
@@ -46,7 +46,7 @@ def simulate_timing(config: TimingConfig, seed: int = 0) -> Simulated:
     {'L000': 'E00002 and E00011 less than 1 apart in time'}
     """
     rng = np.random.default_rng(seed)
-    cast = Cast.draw(rng, config)
+    cast = Roles.draw(rng, config)
     holds = draw_labels(rng, config)
     blocks = _blocks(rng, cast, config)
     n_outside = draw_sequence_lengths(rng, config) - (blocks != UNUSED).sum((1, 2))
@@ -66,7 +66,7 @@ def simulate_timing(config: TimingConfig, seed: int = 0) -> Simulated:
     return assemble("timing", config, seed, Columns(lengths, events, times, carried), truth)
 
 
-def _blocks(rng: np.random.Generator, cast: Cast, config: TimingConfig) -> NDArray[np.int32]:
+def _blocks(rng: np.random.Generator, cast: Roles, config: TimingConfig) -> NDArray[np.int32]:
     """One block for each label: a or b, up to two fillers, then the other: (sequences, labels, 4)."""
     shape = (config.sequences, config.labels)
     inside = cast.draw_fillers(rng, rng.integers(0, 2, config.sequences * config.labels, endpoint=True))

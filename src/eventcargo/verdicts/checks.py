@@ -71,10 +71,10 @@ def check_intervals(evidence: Evidence, number: int) -> Iterator[Finding]:
 
 def check_explained(evidence: Evidence, number: int) -> Iterator[Finding]:
     """Whether its boundary predicts the label, and nearly as well as the label model does."""
-    forecast = evidence.forecasts[number]
-    if forecast is None or not evidence.members[number]:
+    predictability = evidence.predictabilities[number]
+    if predictability is None or not evidence.members[number]:
         return
-    share, least = max(forecast.explained, 0.0), evidence.config.min_explained
+    share, least = max(predictability.explained, 0.0), evidence.config.min_explained
     if share < least:
         yield (
             "doubt" if share < DOUBTFUL * least else "caution",
@@ -138,21 +138,21 @@ def check_together(evidence: Evidence, number: int) -> Iterator[Finding]:
         )
 
 
-def check_echoes(evidence: Evidence, number: int) -> Iterator[Finding]:
+def check_leakage(evidence: Evidence, number: int) -> Iterator[Finding]:
     """Whether a member may be a record of the label itself."""
     names = evidence.graph.boundary(evidence.labels[number])
     for name, event in zip(names, evidence.members[number], strict=True):
-        echo = evidence.closings.echo(evidence.carried[:, number], event)
-        counts = f"{name} occurs in {counted(echo.event, 'sequence')}, {echo.both:,} of them with the label"
-        if echo.is_double:
+        leak = evidence.closings.leak(evidence.carried[:, number], event)
+        counts = f"{name} occurs in {counted(leak.event, 'sequence')}, {leak.both:,} of them with the label"
+        if leak.is_double:
             yield (
                 "caution",
-                f"{counts}, which {echo.label:,} carry: it may be a record of the label itself",
+                f"{counts}, which {leak.label:,} carry: it may be a record of the label itself",
             )
-        elif echo.is_closing:
+        elif leak.is_closing:
             yield (
                 "caution",
-                f"{counts}, and is the last event of {echo.last:,} of these: it may have been recorded with "
+                f"{counts}, and is the last event of {leak.last:,} of these: it may have been recorded with "
                 "the label or because of it",
             )
 
@@ -165,6 +165,6 @@ CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (
     check_explained,
     check_beyond,
     check_together,
-    check_echoes,
+    check_leakage,
 )
 """All checks; reasons of one level appear in this order."""

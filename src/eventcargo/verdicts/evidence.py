@@ -17,7 +17,7 @@ from eventcargo.verdicts.residuals import ResidualAssociation, event_residuals, 
 
 
 class Evidence:
-    """Members, support and forecasts of all labels of a graph, and what the forecasts leave unexplained."""
+    """Members, support and predictability of all labels of a graph, and what they leave unexplained."""
 
     def __init__(
         self,
@@ -38,14 +38,16 @@ class Evidence:
         self.support = self.carried.sum(axis=0)
 
     @cached_property
-    def forecasts(self) -> list[Predictability | None]:
+    def predictabilities(self) -> list[Predictability | None]:
         """Each label predicted from its boundary; None if too few sequences carry it, or all do."""
-        predictor, forecasts = Predictor(self.data), list[Predictability | None]()
+        predictor, predictabilities = Predictor(self.data), list[Predictability | None]()
         for number, members in enumerate(self.members):
             enough = self.config.doubt_below <= self.support[number] < len(self.data)
             rng = np.random.default_rng([self._seed, number])
-            forecasts.append(predictor.forecast(self.carried[:, number], members, rng) if enough else None)
-        return forecasts
+            predictabilities.append(
+                predictor.predict(self.carried[:, number], members, rng) if enough else None
+            )
+        return predictabilities
 
     @cached_property
     def beyond(self) -> dict[int, list[ResidualAssociation]]:
@@ -66,12 +68,20 @@ class Evidence:
 
     @cached_property
     def _predicted(self) -> list[int]:
-        """The numbers of the labels that have a forecast."""
-        return [number for number, forecast in enumerate(self.forecasts) if forecast is not None]
+        """The numbers of the labels whose predictability is known."""
+        return [
+            number
+            for number, predictability in enumerate(self.predictabilities)
+            if predictability is not None
+        ]
 
     @cached_property
     def _probabilities(self) -> NDArray[np.float64]:
-        columns = [forecast.probabilities for forecast in self.forecasts if forecast is not None]
+        columns = [
+            predictability.probabilities
+            for predictability in self.predictabilities
+            if predictability is not None
+        ]
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.data), 0))
 
     def _weighty(self, associations: Sequence[ResidualAssociation]) -> dict[int, list[ResidualAssociation]]:

@@ -42,10 +42,10 @@ def judge(
 
 
 def _trust_reason(evidence: Evidence, number: int) -> str:
-    forecast, n = evidence.forecasts[number], len(evidence.members[number])
-    assert forecast is not None  # without a forecast, a check has given a reason
+    predictability, n = evidence.predictabilities[number], len(evidence.members[number])
+    assert predictability is not None  # without a predictability, a check has given a reason
     sequences = counted(int(evidence.support[number]), "sequence")
     return (
-        f"its boundary of {counted(n, 'event type')} explains {forecast.explained:.0%} of the label, "
+        f"its boundary of {counted(n, 'event type')} explains {predictability.explained:.0%} of the label, "
         f"carried by {sequences}"
     )

@@ -1,4 +1,4 @@
-"""Echoes: event types that look like a record of the label rather than a cause of it.
+"""Leakage: event types that look like a record of the label rather than a cause of it.
 
 Labels have no time, so the data cannot show that an event was recorded with a label or because of it. They
 can show two signs: the event type and the label occur only together, practically without exception; or the
@@ -20,7 +20,7 @@ ALWAYS, MOSTLY = 0.99, 0.9
 
 
 @dataclass(frozen=True)
-class Echo:
+class Leak:
     """How an event type and a label occur together."""
 
     both: int
@@ -32,7 +32,7 @@ class Echo:
     def is_double(self) -> bool:
         """Whether one practically never occurs without the other.
 
-        >>> Echo(500, 500, 500, 0).is_double, Echo(50, 50, 50, 0).is_double
+        >>> Leak(500, 500, 500, 0).is_double, Leak(50, 50, 50, 0).is_double
         (True, False)
         """
         return surely(self.both, self.event) > ALWAYS and surely(self.both, self.label) > ALWAYS
@@ -64,8 +64,8 @@ class Closings:
         closing = (times == final) & (first < final)
         self._rows, self._events, self._presence = rows[closing], events[closing], data.presence().tocsc()
 
-    def echo(self, carries: Flags, event: int) -> Echo:
+    def leak(self, carries: Flags, event: int) -> Leak:
         """How an event type and a label, given by the sequences that carry it, occur together."""
         holders = self._presence[:, [event]].nonzero()[0]
         ends = np.unique(self._rows[self._events == event])
-        return Echo(int(carries[holders].sum()), len(holders), int(carries.sum()), int(carries[ends].sum()))
+        return Leak(int(carries[holders].sum()), len(holders), int(carries.sum()), int(carries[ends].sum()))

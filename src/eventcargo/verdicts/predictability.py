@@ -53,15 +53,15 @@ class Predictor:
     >>> kinds = [(("x",), ("bad",)), (("y",), ())] * 30
     >>> data = EventDataset.from_sequences(
     ...     [EventSequence(f"{i:02}", events, (0.0,), labels) for i, (events, labels) in enumerate(kinds)])
-    >>> forecast = Predictor(data).forecast(np.array([True, False] * 30), [0], np.random.default_rng(0))
-    >>> forecast.explained > 0.9
+    >>> predictability = Predictor(data).predict(np.array([True, False] * 30), [0], np.random.default_rng(0))
+    >>> predictability.explained > 0.9
     True
     """
 
     def __init__(self, data: EventDataset) -> None:
         self._presence, self._occurrences = data.presence().tocsc(), MemberArrangements(data)
 
-    def forecast(self, carries: Flags, members: list[int], rng: np.random.Generator) -> Predictability:
+    def predict(self, carries: Flags, members: list[int], rng: np.random.Generator) -> Predictability:
         """Predict a label from its members, strongest first; from arrangements if presence is not enough."""
         folds = _folds(carries, rng)
         columns = self._presence[:, members].toarray() > 0
@@ -70,7 +70,7 @@ class Predictor:
             return by_presence
         columns = np.concatenate([columns, self._arranged(members[:ARRANGED])], axis=1)
         by_arrangement = _predicted(columns, carries, folds)
-        return max(by_presence, by_arrangement, key=lambda forecast: forecast.explained)
+        return max(by_presence, by_arrangement, key=lambda one: one.explained)
 
     def _arranged(self, members: list[int]) -> Flags:
         arrangements = self._occurrences.arrangements(members, LEAST)
