@@ -10,7 +10,7 @@ from eventcargo import EventDataset, EventSequence, LabelGraph
 from eventcargo.errors import DataError, EventCargoWarning
 from eventcargo.report import ReportInput, write_report
 from eventcargo.report.page import render
-from eventcargo.report.page_data import digest
+from eventcargo.report.page_data import build_page_data
 
 from .material import HOSTILE, garage, hostile
 
@@ -22,27 +22,27 @@ def blocks(page: str) -> dict[str, object]:
 
 
 def test_the_page_holds_the_digest() -> None:
-    content = digest(garage(), max_sequences=8)
+    content = build_page_data(garage(), max_sequences=8)
     found = blocks(render(content).decode())
     assert found["overview"] == content.overview
     assert [found[f"part-{at}"] for at in range(3)] == content.labels
 
 
 def test_hostile_names_are_nothing_but_data() -> None:
-    page = render(digest(hostile(), max_sequences=8)).decode()
+    page = render(build_page_data(hostile(), max_sequences=8)).decode()
     assert page.count("<script") == page.count("</script>") == 2 + len(HOSTILE)
     assert "<img" not in page
     assert "<!--" not in page
 
 
 def test_hostile_names_come_back_whole() -> None:
-    found = blocks(render(digest(hostile(), max_sequences=8)).decode())["overview"]
+    found = blocks(render(build_page_data(hostile(), max_sequences=8)).decode())["overview"]
     assert isinstance(found, dict)
     assert {line["name"] for line in found["labels"]} == set(HOSTILE)
 
 
 def test_the_policy_allows_this_script_and_this_style_alone() -> None:
-    page = render(digest(garage(), max_sequences=8)).decode()
+    page = render(build_page_data(garage(), max_sequences=8)).decode()
     for tag in ("script", "style"):
         text = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)[-1]
         mark = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -50,7 +50,7 @@ def test_the_policy_allows_this_script_and_this_style_alone() -> None:
 
 
 def test_the_page_names_no_address_to_fetch_from() -> None:
-    page = render(digest(garage(), max_sequences=8)).decode()
+    page = render(build_page_data(garage(), max_sequences=8)).decode()
     assert set(re.findall(r"https?://[\w./]+", page)) == {"http://www.w3.org/2000/svg"}
 
 
@@ -61,7 +61,7 @@ def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_fewer_sequences_are_shown_where_the_page_would_be_too_large(tmp_path: Path) -> None:
-    whole, fewer = (len(render(digest(hostile(), max_sequences))) for max_sequences in (8, 0))
+    whole, fewer = (len(render(build_page_data(hostile(), max_sequences))) for max_sequences in (8, 0))
     write_report(tmp_path / "report.html", hostile(), limit=(whole + fewer) // 2)
     found = blocks((tmp_path / "report.html").read_text("utf-8"))
     overview = found["overview"]

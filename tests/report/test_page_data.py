@@ -5,19 +5,19 @@ import pytest
 
 from eventcargo import EventDataset, EventSequence, LabelGraph
 from eventcargo.report import ReportInput
-from eventcargo.report.page_data import LONGEST, digest
+from eventcargo.report.page_data import LONGEST, build_page_data
 
 from .material import dataset, edge_table, garage
 
 
 def test_a_label_has_its_line_and_its_part() -> None:
-    found = digest(garage(), max_sequences=8)
+    found = build_page_data(garage(), max_sequences=8)
     assert [line["name"] for line in found.overview["labels"]] == ["brake", "fuel", "horn"]
     assert [len(part["edges"]) for part in found.labels] == [2, 1, 0]
 
 
 def test_a_label_looked_at_in_vain_has_no_rule_and_another_none_at_all() -> None:
-    brake, fuel, horn = digest(garage(), max_sequences=8).overview["labels"]
+    brake, fuel, horn = build_page_data(garage(), max_sequences=8).overview["labels"]
     assert brake["rule"]["text"] == "P01 & !U02"
     assert fuel["rule"] is None
     assert "rule" not in horn
@@ -26,23 +26,27 @@ def test_a_label_looked_at_in_vain_has_no_rule_and_another_none_at_all() -> None
 def test_settings_are_shown_as_words_and_other_texts_unchanged() -> None:
     about = {"max_time": "30m", "near_miss": "2", "seed": "7", "<b_c>": "x"}
     content = ReportInput(LabelGraph.from_boundaries({"brake": []}), dataset([("s1", "A", "")]), about=about)
-    names = [name for name, _ in digest(content, max_sequences=8).overview["about"]]
+    names = [name for name, _ in build_page_data(content, max_sequences=8).overview["about"]]
     assert names == ["time limit", "near miss", "seed", "<b_c>"]
 
 
 def test_support_is_counted_in_the_data() -> None:
-    assert [line["support"] for line in digest(garage(), max_sequences=8).overview["labels"]] == [2, 2, 1]
+    assert [line["support"] for line in build_page_data(garage(), max_sequences=8).overview["labels"]] == [
+        2,
+        2,
+        1,
+    ]
 
 
 def test_support_of_a_label_that_the_data_do_not_know_is_the_graph_s() -> None:
     content = ReportInput(LabelGraph.from_boundaries({"odd": []}, {"odd": 9}), dataset([("s1", "A", "")]))
-    assert digest(content, max_sequences=8).overview["labels"][0]["support"] == 9
+    assert build_page_data(content, max_sequences=8).overview["labels"][0]["support"] == 9
 
 
 def test_the_sign_of_an_edge_that_has_none_is_that_of_its_effect() -> None:
     edges = pl.DataFrame({"label": ["brake"] * 2, "event": ["A", "B"], "effect": [-0.1, None]})
     content = ReportInput(LabelGraph.from_edges(edges), dataset([("s1", "A B", "brake")]))
-    assert digest(content, max_sequences=8).overview["labels"][0]["causes"] == [[0, -1], [1, 0]]
+    assert build_page_data(content, max_sequences=8).overview["labels"][0]["causes"] == [[0, -1], [1, 0]]
 
 
 def test_numbers_that_are_unknown_are_left_out() -> None:
@@ -50,11 +54,11 @@ def test_numbers_that_are_unknown_are_left_out() -> None:
         {"label": ["brake"], "event": ["A"], "strength": [float("inf")], "effect": [0.1234567]}
     )
     content = ReportInput(LabelGraph.from_edges(edges), dataset([("s1", "A", "brake")]))
-    assert digest(content, max_sequences=8).labels[0]["edges"] == [{"event": 0, "effect": 0.1235}]
+    assert build_page_data(content, max_sequences=8).labels[0]["edges"] == [{"event": 0, "effect": 0.1235}]
 
 
 def test_effects_stand_at_the_places_of_their_events() -> None:
-    found = digest(garage(), max_sequences=8)
+    found = build_page_data(garage(), max_sequences=8)
     sequence = found.labels[0]["sequences"][0]
     assert [found.overview["names"][event] for event in sequence["events"]] == ["P01", "X07", "P01", "K03"]
     assert (sequence["at"], sequence["effects"]) == ([0, 2], [0.9, 0.9])
@@ -63,7 +67,9 @@ def test_effects_stand_at_the_places_of_their_events() -> None:
 def test_effects_of_a_cut_sequence_stand_at_the_places_that_are_left() -> None:
     data = dataset([("s1", " ".join(["X"] * 500 + ["A"]), "brake")])
     edges = edge_table([("s1", "brake", "A", 500, 1.0, 0.5, "present", "total")])
-    found = digest(ReportInput(LabelGraph.from_boundaries({"brake": ["A"]}), data, edges), max_sequences=8)
+    found = build_page_data(
+        ReportInput(LabelGraph.from_boundaries({"brake": ["A"]}), data, edges), max_sequences=8
+    )
     (sequence,) = found.labels[0]["sequences"]
     assert sequence["first"][sequence["at"][0]] == 500
     assert (sequence["n"], len(sequence["events"])) == (501, 200)
@@ -74,9 +80,9 @@ def test_times_are_told_since_the_first_event(scale: float, expected: list[float
     sequence = EventSequence("s1", ("A", "B"), (100 * scale, 101.5 * scale), ("brake",))
     edges = edge_table([("s1", "brake", "A", 0, 1.0, 0.5, "present", "total")])
     graph = LabelGraph.from_boundaries({"brake": ["A"]})
-    (shown,) = digest(ReportInput(graph, EventDataset.from_sequences([sequence]), edges), 8).labels[0][
-        "sequences"
-    ]
+    (shown,) = build_page_data(ReportInput(graph, EventDataset.from_sequences([sequence]), edges), 8).labels[
+        0
+    ]["sequences"]
     assert shown["times"] == pytest.approx(expected)
     assert shown["start"] == pytest.approx(100 * scale)
 
@@ -85,7 +91,7 @@ def test_an_order_of_events_has_no_times() -> None:
     sequence = EventSequence("s1", ("A", "B"), (0.0, 1.0), ("brake",))
     edges = edge_table([("s1", "brake", "A", 0, 1.0, 0.5, "present", "total")])
     data = EventDataset.from_sequences([sequence], time_kind="order")
-    found = digest(ReportInput(LabelGraph.from_boundaries({"brake": ["A"]}), data, edges), 8)
+    found = build_page_data(ReportInput(LabelGraph.from_boundaries({"brake": ["A"]}), data, edges), 8)
     assert found.labels[0]["sequences"][0]["times"] is None
 
 
@@ -93,20 +99,20 @@ def test_names_of_causes_are_whole_and_others_are_cut() -> None:
     cause, other = "c" * 300, "o" * 300
     edges = edge_table([("s1", "brake", cause, 0, 1.0, 0.5, "present", "total")])
     graph = LabelGraph.from_boundaries({"brake": [cause]})
-    found = digest(ReportInput(graph, dataset([("s1", f"{cause} {other}", "brake")]), edges), 8)
+    found = build_page_data(ReportInput(graph, dataset([("s1", f"{cause} {other}", "brake")]), edges), 8)
     assert found.overview["names"] == [cause, "o" * (LONGEST - 1) + "…"]
 
 
 def test_labels_that_only_the_baseline_has_are_left_out() -> None:
     content = replace(garage(), baseline=LabelGraph.from_boundaries({"other": ["P01"]}))
-    assert [line["baseline"] for line in digest(content, 8).overview["labels"]] == [[], [], []]
+    assert [line["baseline"] for line in build_page_data(content, 8).overview["labels"]] == [[], [], []]
 
 
 def test_event_types_that_nothing_shows_are_not_in_the_page() -> None:
     content = replace(garage(), edges=None, baseline=None)
-    assert digest(content, 8).overview["names"] == ["P01", "U02", "K03"]
+    assert build_page_data(content, 8).overview["names"] == ["P01", "U02", "K03"]
 
 
 def test_a_data_set_without_sequences_can_be_told() -> None:
     content = ReportInput(LabelGraph.from_boundaries({"brake": []}), EventDataset.from_sequences([]))
-    assert digest(content, 8).overview["data"]["lengths"] == [0, 0, 0]
+    assert build_page_data(content, 8).overview["data"]["lengths"] == [0, 0, 0]

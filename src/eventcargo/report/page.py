@@ -15,7 +15,7 @@ from typing import Any
 
 from eventcargo.errors import DataError, EventCargoWarning
 from eventcargo.files import atomic_file
-from eventcargo.report.page_data import PageData, digest
+from eventcargo.report.page_data import PageData, build_page_data
 from eventcargo.report.report_input import ReportInput
 
 LIMIT = 10_000_000
@@ -52,7 +52,7 @@ def write_report(path: str | Path, content: ReportInput, limit: int = LIMIT) -> 
     """
     page = b""
     for max_sequences in SEQUENCES:
-        page = render(digest(content, max_sequences))
+        page = render(build_page_data(content, max_sequences))
         if len(page) <= limit or content.edges is None:
             break
     if len(page) > limit:

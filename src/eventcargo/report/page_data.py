@@ -65,13 +65,14 @@ class PageData:
     labels: list[dict[str, Any]]
 
 
-def digest(content: ReportInput, max_sequences: int) -> PageData:
+def build_page_data(content: ReportInput, max_sequences: int) -> PageData:
     """The content of the page, with at most `max_sequences` sequences for each label.
 
     >>> from eventcargo.events import EventSequence
     >>> from eventcargo.graphs import LabelGraph
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0.0,), ("brake",))])
-    >>> page = digest(ReportInput(LabelGraph.from_boundaries({"brake": ["P01"]}), data), max_sequences=8)
+    >>> given = ReportInput(LabelGraph.from_boundaries({"brake": ["P01"]}), data)
+    >>> page = build_page_data(given, max_sequences=8)
     >>> page.overview["labels"][0]["name"], page.overview["names"]
     ('brake', ['P01'])
     """

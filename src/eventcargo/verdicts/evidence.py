@@ -94,7 +94,7 @@ class Evidence:
         return by_label
 
     def label_name(self, told: int) -> str:
-        """The name of a label, given its number among the labels with a forecast."""
+        """The name of a label, given its number among the labels whose predictability is known."""
         return self.labels[self._predicted[told]]
 
 

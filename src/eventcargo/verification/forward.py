@@ -33,7 +33,7 @@ def forward_select(
     growing = list(label_tests)
     if not growing:
         return
-    level = alpha / (len(label_tests) * growing[0].ground.test.counts.n_columns)
+    level = alpha / (len(label_tests) * growing[0].verify_data.test.counts.n_columns)
     for _ in range(rounds):
         growing = list(_blocks(growing, level, allowed))
 
@@ -45,7 +45,7 @@ def _blocks(
     for at in range(0, len(growing), BLOCK_LABELS):
         block = growing[at : at + BLOCK_LABELS]
         questions = [(Target(label_test.positives), label_test.members[:MAX_GIVEN]) for label_test in block]
-        for label_test, screen in zip(block, block[0].ground.test.many(questions), strict=True):
+        for label_test, screen in zip(block, block[0].verify_data.test.many(questions), strict=True):
             barred = None if allowed is None else ~allowed[label_test.label]
             claim = _missing(label_test, screen, level, barred)
             if claim is not None:
@@ -69,7 +69,7 @@ def _missing(
 
 def _tested(label_test: LabelTest, event: int, level: float) -> Claim | None:
     """A claim on an event type outside the boundary; None if the test does not confirm it."""
-    rows = label_test.ground.test.counts.rows(event)
+    rows = label_test.verify_data.test.counts.rows(event)
     tables = _tables(label_test, rows, [])
     test = ExactG2.of(tables)
     if _passes(test, label_test, level) and label_test.claims:

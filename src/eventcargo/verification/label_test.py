@@ -56,7 +56,7 @@ class LabelTest:
     The columns of its patterns are the members in the order of the claims, then further columns.
     """
 
-    ground: VerifyData
+    verify_data: VerifyData
     label: int
     claims: list[Claim]
     min_gain: float
@@ -66,7 +66,7 @@ class LabelTest:
 
     @property
     def positives(self) -> Rows:
-        return self.ground.positives[self.label]
+        return self.verify_data.positives[self.label]
 
     @property
     def members(self) -> list[int]:
@@ -75,7 +75,7 @@ class LabelTest:
     @property
     def name(self) -> str:
         """The label's name."""
-        return self.ground.data.label_names[self.label]
+        return self.verify_data.data.label_names[self.label]
 
     def ask(self, alpha: float) -> None:
         """Test the presence of every member, and its arrangements if presence does not confirm it."""
@@ -100,23 +100,23 @@ class LabelTest:
     def arranged(self, alpha: float) -> "Arranged":
         """The arrangements of the current members, and those that the label depends on."""
         if self._arranged is None or self._arranged.n_members != len(self.claims):
-            test, target = self.ground.test.local(Target(self.positives), np.array(self.members))
+            test, target = self.verify_data.test.local(Target(self.positives), np.array(self.members))
             self.core = iamb(test, target, CORE_ALPHA)
-            max_gain = len(self.ground.data) - FEW
-            candidates = self.ground.occurrences.arrangements(self.members[:MAX_ARRANGED], FEW)
+            max_gain = len(self.verify_data.data) - FEW
+            candidates = self.verify_data.occurrences.arrangements(self.members[:MAX_ARRANGED], FEW)
             self._arranged = Arranged(self, [one for one in candidates if len(one.rows) <= max_gain], alpha)
         return self._arranged
 
     def patterns(self, further: Sequence[Rows | Ints] = ()) -> PatternCounts:
         """The patterns of the members and of further columns."""
-        columns = [*(self.ground.test.counts.rows(event) for event in self.members), *further]
+        columns = [*(self.verify_data.test.counts.rows(event) for event in self.members), *further]
         rows = np.unique(np.concatenate([self.positives, *columns]))
         table = np.zeros((len(rows), len(columns)), bool)
         for at, column in enumerate(columns):
             table[np.searchsorted(rows, column), at] = True
         carries = np.zeros(len(rows), bool)
         carries[np.searchsorted(rows, self.positives)] = True
-        return PatternCounts.of(table, carries, len(self.ground.data) - len(rows))
+        return PatternCounts.of(table, carries, len(self.verify_data.data) - len(rows))
 
     def core_without(self, place: int) -> list[int]:
         """The places of the core except one."""
@@ -129,9 +129,9 @@ class Arranged:
     def __init__(self, label_test: LabelTest, found: Sequence[Arrangement], alpha: float) -> None:
         self.label_test, self.found, self.n_members = label_test, found, len(label_test.claims)
         self._alpha, self._known = alpha, dict[tuple[int, ...], PatternCounts]()
-        present = [label_test.ground.test.counts.rows(event) for event in label_test.members]
+        present = [label_test.verify_data.test.counts.rows(event) for event in label_test.members]
         columns: list[Rows | Ints] = [*present, *(one.rows for one in found)]
-        every = IndependenceTest(_matrix(columns, len(label_test.ground.data)))
+        every = IndependenceTest(_matrix(columns, len(label_test.verify_data.data)))
         self._test, self._target = every.local(Target(label_test.positives), np.arange(len(columns)))
         self._columns = np.arange(self.n_members, len(columns))
         self.chosen = self._choose(label_test.core, self._columns)
@@ -204,7 +204,7 @@ class Arranged:
 
     def _is_everywhere(self, claim: Claim) -> bool:
         """Ubiquitous: absent from fewer than `FEW` sequences."""
-        counts = self.label_test.ground.test.counts
+        counts = self.label_test.verify_data.test.counts
         return int(counts.totals[claim.event]) > counts.n_sequences - FEW
 
     def _bound_everywhere(self, claim: Claim, tables: Ints, explained: bool) -> None:

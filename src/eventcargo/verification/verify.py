@@ -77,9 +77,9 @@ def verify(
     """
     config = config or VerifyConfig()
     _check_names(graph, data)
-    ground = VerifyData(data)
+    verify_data = VerifyData(data)
     required = frozenset[tuple[str, str]]() if knowledge is None else knowledge.required
-    label_tests = _label_tests(graph, ground, config, required)
+    label_tests = _label_tests(graph, verify_data, config, required)
     allowed = None if knowledge is None else knowledge.table(data.label_names, data.event_names)
     forward_select(label_tests, config.rounds, config.alpha, allowed)
     tested = [label_test for label_test in label_tests if label_test.claims]
@@ -102,15 +102,15 @@ def _check_names(graph: LabelGraph, data: EventDataset) -> None:
 
 
 def _label_tests(
-    graph: LabelGraph, ground: VerifyData, config: VerifyConfig, required: frozenset[tuple[str, str]]
+    graph: LabelGraph, verify_data: VerifyData, config: VerifyConfig, required: frozenset[tuple[str, str]]
 ) -> list[LabelTest]:
     """One test for each label of the data."""
-    numbers = {name: number for number, name in enumerate(ground.data.event_names)}
-    supports = [len(positives) for positives in ground.positives]
+    numbers = {name: number for number, name in enumerate(verify_data.data.event_names)}
+    supports = [len(positives) for positives in verify_data.positives]
     label_tests = [
-        LabelTest(ground, label, [], config.min_gain * support) for label, support in enumerate(supports)
+        LabelTest(verify_data, label, [], config.min_gain * support) for label, support in enumerate(supports)
     ]
-    places = {name: number for number, name in enumerate(ground.data.label_names)}
+    places = {name: number for number, name in enumerate(verify_data.data.label_names)}
     columns = ("label", "event", "frequency", "strength", "sign")
     for label, event, frequency, strength, sign in graph.edges.select(columns).iter_rows():
         at = places[label]
@@ -129,7 +129,7 @@ def _kept(tested: list[LabelTest], alpha: float) -> list[tuple[str, str, Claim]]
     for (label_test, claim), is_discovery in zip(pairs, passed, strict=True):
         is_confirmed = is_discovery and claim.gain >= claim.min_gain
         if is_confirmed or claim.is_required or not (claim.is_new or claim.refuted):
-            edges.append((label_test.name, label_test.ground.data.event_names[claim.event], claim))
+            edges.append((label_test.name, label_test.verify_data.data.event_names[claim.event], claim))
     return edges
 
 
