@@ -4,8 +4,10 @@ One seeded run of each regime, bounded by steps, and every classical method: gra
 are reduced to a short hash each. Run it before and after a change; equal files mean equal results. Numbers
 are compared to five digits, and of a verdict its level alone: wording is free to change.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.digest --out before.json
-    OMP_NUM_THREADS=1 python -m benchmarks.digest --out after.json --against before.json
+    OMP_NUM_THREADS=1 python -m benchmarks.digest --against benchmarks/results/digest.json
+
+`--out FILE` writes the digests of the code as it is. `results/digest.json` was made on one machine; on another, first
+make one of the unchanged code.
 """
 
 import argparse
@@ -34,7 +36,11 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "short": ("short", {"sequences": 800}, {}),
     "exact": ("exact", {"sequences": 400}, {}),
     "chain, both tests": ("chain", {"sequences": 400}, {"test": "both"}),
-    "chain, preset paper": ("chain", {"sequences": 300}, {"preset": "paper", "size": "tiny", "steps": 4}),
+    "chain, preset paper": (
+        "chain",
+        {"sequences": 300},
+        {"preset": "paper", "size": "tiny", "steps": 40, "criterion": "union"},
+    ),
 }
 """Name of a run, its regime, the regime's settings, and what `Cargo` is given."""
 
