@@ -6,8 +6,8 @@ are compared to five digits, and of a verdict its level alone: wording is free t
 
     OMP_NUM_THREADS=1 python -m benchmarks.digest --against benchmarks/results/digest.json
 
-`--out FILE` writes the digests of the code as it is. `results/digest.json` was made on one machine; on another, first
-make one of the unchanged code.
+`--out FILE` writes the digests of the code as it is. `results/digest.json` was made on one machine; on
+another, first make one of the unchanged code.
 """
 
 import argparse
