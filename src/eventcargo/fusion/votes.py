@@ -46,8 +46,8 @@ N_EXPOSED: dict[str, pl.DataType] = {
     "event": pl.String(),
     "n_exposed": pl.Int64(),  # tested sequences in which the event type occurs
 }
-SUPPORT: dict[str, pl.DataType] = {"label": pl.String(), "support": pl.Int64()}
-TABLES = {"counts": COUNTS, "exposed": N_EXPOSED, "tested": SUPPORT}
+TESTED: dict[str, pl.DataType] = {"label": pl.String(), "support": pl.Int64()}
+TABLES = {"counts": COUNTS, "exposed": N_EXPOSED, "tested": TESTED}
 
 
 @dataclass(frozen=True)
