@@ -18,7 +18,7 @@ from scipy.stats import binom
 
 from eventcargo.fusion import FuseConfig, Votes, VoteStore, adaptive, fuse, jeffreys
 from eventcargo.fusion.counting import GRAINS
-from eventcargo.fusion.votes import COUNTS, N_EXPOSED, SUPPORT
+from eventcargo.fusion.votes import COUNTS, N_EXPOSED, TESTED
 
 from benchmarks.record import provenance, save
 
@@ -112,7 +112,7 @@ def drawn(rng: np.random.Generator, alpha: float, sensitivity: float) -> tuple[V
     }
     pairs = pl.DataFrame(columns, schema=COUNTS).with_columns(n_exposed=pl.Series(tested))
     found = pairs.filter(pl.col("votes") > 0)
-    per_label = pl.DataFrame({"label": list(support), "support": list(support.values())}, schema=SUPPORT)
+    per_label = pl.DataFrame({"label": list(support), "support": list(support.values())}, schema=TESTED)
     votes_of = Votes("total", "present", found.drop("n_exposed"), found.select(*N_EXPOSED), per_label)
     positives = per_label.select("label", positives="support", sequences=pl.lit(SEQUENCES, pl.Int64))
     return VoteStore({("total", "present"): votes_of}, positives), support
