@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,10 @@ def test_without_data_it_says_what_to_name(fused: Path) -> None:
 
 def test_a_folder_without_a_fused_graph_is_refused(tmp_path: Path) -> None:
     assert "run fuse first" in run("verify", tmp_path, code=1).stderr
+
+
+def test_votes_are_not_counted_again(fused: Path) -> None:
+    remember(fused, DataSource(*tables(fused)))
+    shutil.rmtree(fused / "votes")
+    run("verify", fused)
+    assert not (fused / "votes").exists()

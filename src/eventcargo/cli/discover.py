@@ -22,6 +22,7 @@ from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.progress import progress_bars
+from eventcargo.verdicts import count_levels, verdict_notes
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -100,9 +101,7 @@ def write_scores(graph: LabelGraph, truth: LabelGraph, data: EventDataset, out: 
 
 def print_found(found: RunResults, data: EventDataset, out: Path, scores: Scores | None) -> None:
     """Print the verdicts, the boundaries of the labels with the largest support, and the result files."""
-    levels = [verdict.level for verdict in found.verdicts.values()]
-    counts = ", ".join(f"{level} {levels.count(level):,}" for level in ("trust", "caution", "doubt"))
-    print_lines([f"Verdicts on {counted(len(levels), 'label')}: {counts}."])
+    print_lines([f"Verdicts on {counted(len(found.verdicts), 'label')}: {count_levels(found.verdicts)}."])
     print_boundaries(found.graph, data.label_support, found.verdicts, found.rules)
     if scores is not None:
         rows = [[name, *_figures(scores, name)] for name in AVERAGES]
@@ -127,10 +126,7 @@ def _content(results: RunResults, out: Path, scores: Scores | None) -> dict[str,
         "edges": len(results.graph),
         "boundaries": results.graph.boundaries,
         "rules": {label: None if rule is None else rule.text for label, rule in results.rules.items()},
-        "verdicts": {
-            label: {"level": verdict.level, "reasons": list(verdict.reasons)}
-            for label, verdict in results.verdicts.items()
-        },
+        "verdicts": verdict_notes(results.verdicts),
         "scores": None if scores is None else scores.to_dict(),
     }
 

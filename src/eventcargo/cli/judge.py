@@ -10,10 +10,10 @@ from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import EVENTS_OF_RUN, data_of
 from eventcargo.discovery.results import read_quality
-from eventcargo.discovery.run_folder import GRAPH, write_judged
+from eventcargo.discovery.run_folder import GRAPH, VERDICTS, write_judged
 from eventcargo.errors import DataError, counted
 from eventcargo.io import read_graph
-from eventcargo.verdicts import LEVELS, JudgeConfig
+from eventcargo.verdicts import LEVELS, JudgeConfig, count_levels, verdict_notes
 from eventcargo.verdicts import judge as judge_graph
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
@@ -39,11 +39,9 @@ def judge(
     verdicts = judge_graph(data, graph, read_quality(run), config)
     write_judged(run, graph, verdicts)
     if as_json:
-        print_json({name: {"level": v.level, "reasons": list(v.reasons)} for name, v in verdicts.items()})
+        print_json(verdict_notes(verdicts))
         return
-    levels = [verdict.level for verdict in verdicts.values()]
     rows = [[name, verdict.level, "; ".join(verdict.reasons)] for name, verdict in verdicts.items()]
     rows.sort(key=lambda row: LEVELS.index(row[1]), reverse=True)
     print_table(f"Verdicts on {counted(len(rows), 'label')}", ["label", "verdict", "reasons"], rows)
-    counts = ", ".join(f"{level} {levels.count(level):,}" for level in LEVELS)
-    print_lines([f"{counts}; written to {run / 'verdicts.json'}."])
+    print_lines([f"{count_levels(verdicts)}; written to {run / VERDICTS}."])

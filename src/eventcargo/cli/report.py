@@ -9,6 +9,7 @@ from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.cli.source import data_of
 from eventcargo.discovery.results import read_report_input
+from eventcargo.discovery.run_folder import GRAPH, REPORT
 from eventcargo.errors import DataError
 from eventcargo.report import write_report
 
@@ -33,10 +34,10 @@ def report(
     as_json: AS_JSON = False,
 ) -> None:
     """Write the results of a run as one HTML page that opens from disk and needs no network."""
-    if not (run / "graph.parquet").exists():
-        raise DataError(f"{run} has no graph.parquet; run fuse first")
+    if not (run / GRAPH).exists():
+        raise DataError(f"{run} has no {GRAPH}; run fuse first")
     content = read_report_input(run, data_of(run, events, labels, sequence_id, time, event, label), baseline)
-    target = out or run / "report.html"
+    target = out or run / REPORT
     write_report(target, content)
     size = target.stat().st_size
     if as_json:

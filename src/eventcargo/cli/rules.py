@@ -8,7 +8,8 @@ import typer
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
-from eventcargo.cli.source import DataSource, recall
+from eventcargo.cli.source import check_tables, data_of
+from eventcargo.discovery.run_folder import GRAPH, RULES
 from eventcargo.errors import ConfigError, counted
 from eventcargo.events import EventDataset
 from eventcargo.io import read_graph
@@ -35,12 +36,10 @@ def run_rules(
     config: RuleConfig = RuleConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Write the boundary of every label as a short rule; existing rules are only printed."""
-    if labels is not None and events is None:
-        raise ConfigError("--labels needs EVENTS; give both or neither")
-    path = run / "rules.json"
+    check_tables(events, labels)
+    path = run / RULES
     if again or not _up_to_date(run):
-        source = None if events is None else DataSource(events, labels, sequence_id, time, event, label)
-        rules = _find(run, recall(run) if source is None else source.read(), config)
+        rules = _find(run, data_of(run, events, labels, sequence_id, time, event, label), config)
         write_rules(rules, path)
     elif events is not None or config != RuleConfig():
         raise ConfigError(f"{path} already exists; add --again to find the rules with other data or settings")
@@ -54,13 +53,13 @@ def run_rules(
 
 def _up_to_date(run: Path) -> bool:
     """Whether the run has rules that are newer than its graph."""
-    rules, graph = run / "rules.json", run / "graph.parquet"
+    rules, graph = run / RULES, run / GRAPH
     return rules.exists() and not (graph.exists() and graph.stat().st_mtime > rules.stat().st_mtime)
 
 
 def _find(run: Path, data: EventDataset, config: RuleConfig) -> Rules:
     with progress_bars() as update:
-        return find_rules(data, read_graph(run / "graph.parquet"), config, progress=update)
+        return find_rules(data, read_graph(run / GRAPH), config, progress=update)
 
 
 def _print(rules: Rules, path: Path) -> None:

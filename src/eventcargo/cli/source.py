@@ -68,6 +68,12 @@ def recall(run: Path) -> EventDataset:
     return source.read()
 
 
+def check_tables(events: str | None, labels: str | None) -> None:
+    """Refuse a table of labels without its events."""
+    if labels is not None and events is None:
+        raise ConfigError("--labels needs EVENTS; give both or neither")
+
+
 def data_of(
     run: Path,
     events: str | None,
@@ -80,6 +86,5 @@ def data_of(
     """Read the data named by the options, else the data of the run."""
     if events is not None:
         return DataSource(events, labels, sequence_id, time, event, label).read()
-    if labels is not None:
-        raise ConfigError("--labels needs EVENTS; give both or neither")
+    check_tables(events, labels)
     return recall(run)

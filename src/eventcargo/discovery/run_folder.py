@@ -9,7 +9,7 @@ from eventcargo.errors import ConfigError, DataError
 from eventcargo.files import check_same_settings, read_document, write_document
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import write_graph
-from eventcargo.verdicts import Verdict, write_verdicts
+from eventcargo.verdicts import Verdict, verdict_notes, write_verdicts
 
 FORMAT, FORMAT_VERSION = "eventcargo-run", 2
 
@@ -34,11 +34,7 @@ def write_verified(folder: Path, graph: LabelGraph) -> None:
 def write_judged(folder: Path, graph: LabelGraph, verdicts: Mapping[str, Verdict]) -> None:
     """Write the verdicts, and graph.json again with the verdicts in it."""
     write_verdicts(folder / VERDICTS, verdicts)
-    notes = {
-        label: {"level": verdict.level, "reasons": list(verdict.reasons)}
-        for label, verdict in verdicts.items()
-    }
-    write_graph(graph, folder / GRAPH_JSON, {"verdicts": notes})
+    write_graph(graph, folder / GRAPH_JSON, {"verdicts": verdict_notes(verdicts)})
 
 
 @dataclass

@@ -311,5 +311,7 @@ def _read_plan(folder: Path) -> dict[str, Any]:
 
 
 def untrusted_labels(run: Path) -> tuple[str, ...]:
-    """The untrusted labels of a run: their model is no better than their base rate."""
-    return tuple(run_votes(run).plan.get("untrusted", ()))
+    """Labels of a run whose model is no better than their base rate; only the plan is read, not the votes."""
+    edges = run / "edges"
+    plan = EdgeFolder.open(edges).plan if edges.exists() else _read_plan(run / "votes")["plan"]
+    return tuple(plan.get("untrusted", ()))

@@ -2,6 +2,22 @@
 
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.judge import judge
-from eventcargo.verdicts.verdict import LEVELS, Verdict, read_verdicts, write_verdicts
+from eventcargo.verdicts.verdict import (
+    LEVELS,
+    Verdict,
+    count_levels,
+    read_verdicts,
+    verdict_notes,
+    write_verdicts,
+)
 
-__all__ = ["LEVELS", "JudgeConfig", "Verdict", "judge", "read_verdicts", "write_verdicts"]
+__all__ = [
+    "LEVELS",
+    "JudgeConfig",
+    "Verdict",
+    "count_levels",
+    "judge",
+    "read_verdicts",
+    "verdict_notes",
+    "write_verdicts",
+]

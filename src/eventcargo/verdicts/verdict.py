@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.files import read_document, write_document
@@ -34,6 +35,28 @@ class Verdict:
         """The verdict with the worst of some levels, and all their reasons."""
         ordered = sorted(found, key=lambda pair: -LEVELS.index(pair[0]))
         return cls(label, ordered[0][0], tuple(reason for _, reason in ordered))
+
+
+def verdict_notes(verdicts: Mapping[str, Verdict]) -> dict[str, dict[str, Any]]:
+    """Level and reasons of every label, for JSON.
+
+    >>> verdict_notes({"brake": Verdict("brake", "doubt", ("no cause found",))})
+    {'brake': {'level': 'doubt', 'reasons': ['no cause found']}}
+    """
+    return {
+        label: {"level": verdict.level, "reasons": list(verdict.reasons)}
+        for label, verdict in verdicts.items()
+    }
+
+
+def count_levels(verdicts: Mapping[str, Verdict]) -> str:
+    """How many labels have each level, in words.
+
+    >>> count_levels({"brake": Verdict("brake", "doubt", ())})
+    'trust 0, caution 0, doubt 1'
+    """
+    levels = [verdict.level for verdict in verdicts.values()]
+    return ", ".join(f"{level} {levels.count(level):,}" for level in LEVELS)
 
 
 def write_verdicts(path: str | Path, verdicts: Mapping[str, Verdict]) -> None:
