@@ -9,7 +9,6 @@ import inspect
 import math
 import textwrap
 from dataclasses import field, fields
-from functools import cache
 from numbers import Integral, Real
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -47,18 +46,12 @@ class Settings:
     """
 
     def __post_init__(self) -> None:
-        types = _types(type(self))
+        types = get_type_hints(type(self))
         for one in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
             value = getattr(self, one.name)
             bounds = one.metadata.get("range", (None,) * 4)
             if not _is_allowed(value, types[one.name], bounds):
                 raise ConfigError(f"{one.name}={value!r}: use {_allowed(types[one.name], bounds)}")
-
-
-@cache
-def _types(config: Any) -> dict[str, Any]:
-    """The types of a config's fields."""
-    return get_type_hints(config)
 
 
 def check_at_least(config: Settings, name: str, least: int) -> None:
