@@ -352,3 +352,16 @@ def test_impossible_settings_are_refused(settings: dict[str, Any], message: str)
 )
 def test_settings_on_the_edge_are_allowed(settings: dict[str, Any]) -> None:
     assert PrefixConfig(**settings)
+
+
+def test_particles_carry_no_labels(process: ExactProcess, batch: Batch) -> None:
+    """Labels of every particle would be copied for nothing: hundreds of numbers for each."""
+    widths: set[int] = set()
+
+    class Noting(Oracle):
+        def densities(self, batch: Batch, **where: Any) -> Any:
+            widths.add(batch.labels.shape[1])
+            return super().densities(batch, **where)
+
+    _score(Noting(process), batch, ADAPTIVE)
+    assert widths == {0}

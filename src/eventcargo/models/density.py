@@ -150,8 +150,8 @@ class DensityModel(Protocol):
 
 def names_fingerprint(model: DensityModel) -> str:
     """The kind of a model and a checksum of its event types and labels."""
-    names = (*model.vocabulary.event_names, "", *model.label_names)
-    return f"{type(model).__name__}, {zlib.crc32(chr(10).join(names).encode()):08x}"
+    names = "\n".join((*model.vocabulary.event_names, "", *model.label_names))
+    return f"{type(model).__name__}, {zlib.crc32(names.encode()):08x}"
 
 
 def column_blocks(like: Tensor) -> Iterator[tuple[int, int]]:

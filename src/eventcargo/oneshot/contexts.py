@@ -196,7 +196,7 @@ class Contexts:
     def __init__(
         self, model: DensityModel, batch: Batch, rows: Ids, seeds: Ids, config: ContextConfig
     ) -> None:
-        self._model, self._batch, self._seeds, self._config = model, batch, seeds, config
+        self._model, self._batch, self._seeds, self._config = model, batch.unlabelled, seeds, config
         self._proposals = self._given_observed(rows) if config.order == "observed" else {}
 
     def draw(self, row: int, n: int, done: int = 0) -> Ids:

@@ -207,7 +207,7 @@ class _Passes:
     """Forward passes over particles with little padding: sequences are sorted by length and packed."""
 
     def __init__(self, model: DensityModel, batch: Batch, config: PrefixConfig) -> None:
-        self._model, self._batch, self._config = model, batch, config
+        self._model, self._batch, self._config = model, batch.unlabelled, config
 
     def run(self, tallies: Sequence[ParticleSums], drawn: Ids | None) -> None:
         """Add the contexts (sequences, particles, context), or the observed one (None), to each tally."""
