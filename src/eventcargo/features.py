@@ -6,7 +6,7 @@ become true at EOS only. A key is an exact integer made of event types and a buc
 features never share a weight, however large the vocabulary.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,8 +29,11 @@ DISTANCE_EDGES = np.unique(np.round(2.0 ** (np.arange(0, 65) / 4))).astype(np.in
 N_BUCKETS = 256
 """Number of buckets that fit in a key."""
 
-FILTER_BITS = 22
-"""Bits of the table of rough counts, which drops rare features before the exact count."""
+FEW_SLOTS = 1 << 20
+"""Largest number of slots that is counted by a table instead of sorting."""
+
+FEWEST_BITS, MOST_BITS = 20, 27
+"""Range of the size, in bits, of the table of rough counts."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,10 @@ class Moments:
             np.concatenate([np.zeros(0, np.int64), *(part.positions for part in parts)]),
             np.concatenate([np.zeros(0, np.int64), *(part.keys for part in parts)]),
         )
+
+    def take(self, which: NDArray[np.bool_]) -> "Moments":
+        """Only these moments, in their order."""
+        return Moments(self.rows[which], self.positions[which], self.keys[which])
 
     def first(self) -> "Moments":
         """The first moment of every feature in every sequence, sorted by row, then key."""
@@ -182,20 +189,69 @@ FAMILIES: dict[str, Callable[[Events, int], Moments]] = {
 
 
 def feature_matrix(
-    batches: Iterable[Batch], family: str, size: int, window: int, min_support: int
+    batches: Sequence[Batch], family: str, size: int, window: int, min_support: int
 ) -> tuple[sp.csr_array, Ints]:
     """Which features of a family hold in which whole sequence, and the sorted keys of its columns.
 
     Rows are in the order of the batches. Features of fewer than `min_support` sequences are left out.
     """
+    n_keys = _n_keys(family, size)
+    rough = _RoughCounts(n_keys, sum(map(_n_events, batches)) * window)
+    for batch in batches:
+        rough.add(FAMILIES[family](Events.from_batch(batch, size), window).keys)
     starts, rows, keys = 0, [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     for batch in batches:
         moments = FAMILIES[family](Events.from_batch(batch, size), window)
-        of_row, of_key = _distinct(moments, len(batch.lengths))
+        of_row, of_key = _distinct(moments.take(rough.of(moments.keys) >= min_support), len(batch.lengths))
         rows.append((of_row + starts).astype(np.int32))
         keys.append(of_key)
         starts += len(batch.lengths)
-    return _matrix(np.concatenate(rows), np.concatenate(keys), starts, min_support)
+    return _matrix(np.concatenate(rows), np.concatenate(keys), n_keys, starts, min_support)
+
+
+def _n_events(batch: Batch) -> int:
+    return int(batch.lengths.sum())
+
+
+def _n_keys(family: str, size: int) -> int:
+    """A number above every key of a family."""
+    buckets = 1 if family in ("presence", "adjacent", "ordered") else N_BUCKETS
+    return (size * size if family in PAIRS else size) * buckets
+
+
+class _RoughCounts:
+    """How often each key occurs at most: rare features are dropped before anything is sorted.
+
+    Keys share a slot if there are more of them than slots.
+    """
+
+    def __init__(self, n_keys: int, n_moments: int) -> None:
+        self._bits = int(np.clip(np.ceil(np.log2(max(n_moments, 2))), FEWEST_BITS, MOST_BITS))
+        self._is_exact = n_keys <= 1 << self._bits
+        self._counts = np.zeros(n_keys if self._is_exact else 1 << self._bits, np.uint16)
+
+    def add(self, keys: Ints) -> None:
+        slots, counts = _tallied(self._slots(keys), len(self._counts))
+        room = np.iinfo(np.uint16).max - self._counts[slots]
+        self._counts[slots] += np.minimum(counts, room).astype(np.uint16)
+
+    def of(self, keys: Ints) -> NDArray[np.uint16]:
+        return self._counts[self._slots(keys)]
+
+    def _slots(self, keys: Ints) -> Ints:
+        if self._is_exact:
+            return keys
+        mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        return (mixed >> np.uint64(64 - self._bits)).astype(np.int64)
+
+
+def _tallied(numbers: Ints, n: int) -> tuple[Ints, Ints]:
+    """The distinct numbers below n, sorted, and how often each occurs."""
+    if n > FEW_SLOTS:
+        return np.unique(numbers, return_counts=True)
+    counts = np.bincount(numbers, minlength=n)
+    distinct = np.flatnonzero(counts)
+    return distinct, counts[distinct]
 
 
 def _distinct(moments: Moments, n_rows: int) -> tuple[Ints, Ints]:
@@ -209,14 +265,17 @@ def _distinct(moments: Moments, n_rows: int) -> tuple[Ints, Ints]:
     return first.rows, first.keys
 
 
-def _matrix(rows: NDArray[np.int32], keys: Ints, n_rows: int, min_support: int) -> tuple[sp.csr_array, Ints]:
-    slots = ((keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - FILTER_BITS)).astype(
-        np.int64
-    )
-    often = np.bincount(slots, minlength=1 << FILTER_BITS)[slots] >= min_support
-    rows, keys = rows[often], keys[often]
-    names, columns, support = np.unique(keys, return_inverse=True, return_counts=True)
+def _matrix(
+    rows: NDArray[np.int32], keys: Ints, n_keys: int, n_rows: int, min_support: int
+) -> tuple[sp.csr_array, Ints]:
+    names, support = _tallied(keys, n_keys)
     kept = support >= min_support
+    if n_keys > FEW_SLOTS:
+        columns = np.searchsorted(names, keys)
+    else:
+        place = np.zeros(n_keys, np.int64)
+        place[names] = np.arange(len(names))
+        columns = place[keys]
     number = np.cumsum(kept) - 1
     inside = kept[columns]
     rows, columns = rows[inside], number[columns[inside]].astype(np.int32)

@@ -15,7 +15,7 @@ def choice_of(X: np.ndarray, y: np.ndarray, columns: dict[str, list[int]], gain:
     half = len(y) // 2
     parts = {family: np.array(part, np.int64) for family, part in columns.items()}
     fit, held = sp.csc_array(X[:half]), sp.csc_array(X[half:])
-    return Choice(fit, held, y[:half], y[half:], parts, PENALTIES, gain)
+    return Choice(fit, held, y[:half], y[half:], parts, PENALTIES, gain, alpha=0.05)
 
 
 def columns_at_random(n_rows: int, n_columns: int, share: float, seed: int) -> np.ndarray:
@@ -23,7 +23,15 @@ def columns_at_random(n_rows: int, n_columns: int, share: float, seed: int) -> n
 
 
 def trial_of(losses: list[float], penalty: float = 4.0) -> Trial:
-    return Trial(("presence",), penalty, Fit(np.zeros(0), 0.0), np.array(losses))
+    nothing = Fit(np.zeros(0), 0.0)
+    return Trial(("presence",), penalty, nothing, nothing, np.array(losses))
+
+
+def made(choice: Choice) -> tuple[tuple[str, ...], float]:
+    """The families and the penalty chosen."""
+    trial, is_complete = choice.with_families(choice.on_presence())
+    assert is_complete
+    return trial.families, trial.penalty
 
 
 def test_a_steady_gain_beats() -> None:
@@ -50,13 +58,13 @@ def test_three_nats_move_the_penalty(penalty: float) -> None:
 
 def test_a_family_that_adds_to_presence_joins() -> None:
     X = columns_at_random(2000, 2, 0.3, seed=1)
-    found = choice_of(X, X.max(axis=1), {"presence": [0], "count": [1]}).make()
+    found = made(choice_of(X, X.max(axis=1), {"presence": [0], "count": [1]}))
     assert found[0] == ("presence", "count")
 
 
 def test_a_family_that_says_the_same_as_presence_stays_out() -> None:
     X = columns_at_random(2000, 1, 0.3, seed=2).repeat(2, axis=1)
-    found = choice_of(X, X[:, 0], {"presence": [0], "count": [1]}).make()
+    found = made(choice_of(X, X[:, 0], {"presence": [0], "count": [1]}))
     assert found[0] == ("presence",)
 
 
@@ -64,18 +72,18 @@ def test_a_family_that_says_the_same_as_presence_stays_out() -> None:
 def test_a_family_of_noise_stays_out(seed: int) -> None:
     X = columns_at_random(1000, 31, 0.3, seed)
     y = columns_at_random(1000, 1, 0.3, seed + 100)[:, 0]
-    assert choice_of(X, y, {"presence": [0], "count": list(range(1, 31))}).make()[0] == ("presence",)
+    assert made(choice_of(X, y, {"presence": [0], "count": list(range(1, 31))}))[0] == ("presence",)
 
 
 def test_a_family_without_columns_stays_out() -> None:
     X = columns_at_random(200, 1, 0.3, seed=3)
-    assert choice_of(X, X[:, 0], {"presence": [0], "count": []}).make()[0] == ("presence",)
+    assert made(choice_of(X, X[:, 0], {"presence": [0], "count": []}))[0] == ("presence",)
 
 
 def test_a_rare_label_gets_a_penalty_at_which_its_cause_enters() -> None:
     X = np.zeros((2000, 1))
     X[:12], X[-12:] = 1.0, 1.0
-    assert choice_of(X, X[:, 0], {"presence": [0]}).make()[1] <= 4.0
+    assert made(choice_of(X, X[:, 0], {"presence": [0]}))[1] <= 4.0
 
 
 def test_a_rare_conjunction_among_near_misses_needs_no_tiny_penalty() -> None:
@@ -89,7 +97,7 @@ def test_a_rare_conjunction_among_near_misses_needs_no_tiny_penalty() -> None:
         near = rows[30 + 25 * cause : 55 + 25 * cause]
         X[near, :3] = 1.0
         X[near, cause] = 0.0
-    assert choice_of(X, y, {"presence": list(range(100))}).make()[1] >= 2.0
+    assert made(choice_of(X, y, {"presence": list(range(100))}))[1] >= 2.0
 
 
 def test_a_decoy_that_enters_before_the_causes_does_not_end_the_search() -> None:
@@ -100,10 +108,10 @@ def test_a_decoy_that_enters_before_the_causes_does_not_end_the_search() -> None
     y = X.max(axis=1)
     X[:50, 6], X[200:300, 6] = 1.0, 1.0  # tells something where it is fitted
     X[3000:3300, 6] = 1.0  # and misleads where it is judged
-    assert choice_of(X, y, {"presence": list(range(7))}).make()[1] <= 4.0
+    assert made(choice_of(X, y, {"presence": list(range(7))}))[1] <= 4.0
 
 
 def test_a_common_label_without_cause_keeps_the_largest_penalty() -> None:
     X = columns_at_random(4000, 200, 0.3, seed=4)
     y = columns_at_random(4000, 1, 0.4, seed=5)[:, 0]
-    assert choice_of(X, y, {"presence": list(range(200))}).make()[1] == 32.0
+    assert made(choice_of(X, y, {"presence": list(range(200))}))[1] == 32.0

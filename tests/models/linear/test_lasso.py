@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import expit
 
-from eventcargo.models.linear.lasso import SLACK, Fit, base_fit, fit_lasso, reweight
+from eventcargo.models.linear.lasso import SLACK, Fit, Lasso, base_fit
 from eventcargo.statistics.log_loss import log_losses
 
 
@@ -29,14 +29,14 @@ def objective(fit: Fit, X: sp.csc_array, y: np.ndarray, penalty: float) -> float
 @pytest.mark.parametrize("penalty", [0.5, 2.0, 8.0])
 def test_no_column_breaks_the_optimality_condition(penalty: float) -> None:
     X, y = problem(1)
-    fit = fit_lasso(X, y, penalty, start(X, y))
+    fit = Lasso(X, y).fit(penalty, start(X, y))
     gradient = X.T @ (expit(fit.logits(X)) - y)
     assert np.abs(gradient).max() <= penalty * (1 + SLACK) + 0.1
 
 
 def test_gradient_of_a_used_column_balances_the_penalty() -> None:
     X, y = problem(2)
-    fit = fit_lasso(X, y, 2.0, start(X, y))
+    fit = Lasso(X, y).fit(2.0, start(X, y))
     used = np.flatnonzero(fit.weights)
     gradient = (X.T @ (expit(fit.logits(X)) - y))[used]
     assert np.allclose(gradient, -2.0 * np.sign(fit.weights[used]), atol=0.1)
@@ -44,20 +44,20 @@ def test_gradient_of_a_used_column_balances_the_penalty() -> None:
 
 def test_bias_is_free_of_the_penalty() -> None:
     X, y = problem(3)
-    fit = fit_lasso(X, y, 2.0, start(X, y))
+    fit = Lasso(X, y).fit(2.0, start(X, y))
     assert expit(fit.logits(X)).sum() == pytest.approx(y.sum(), abs=0.5)
 
 
 def test_a_large_penalty_leaves_the_base_rate() -> None:
     X, y = problem(4)
-    fit = fit_lasso(X, y, 1e4, start(X, y))
+    fit = Lasso(X, y).fit(1e4, start(X, y))
     assert not fit.weights.any()
 
 
 def test_start_does_not_change_the_minimum() -> None:
     X, y = problem(5)
-    cold = fit_lasso(X, y, 1.0, start(X, y))
-    warm = fit_lasso(X, y, 1.0, fit_lasso(X, y, 8.0, start(X, y)))
+    cold = Lasso(X, y).fit(1.0, start(X, y))
+    warm = Lasso(X, y).fit(1.0, Lasso(X, y).fit(8.0, start(X, y)))
     assert objective(warm, X, y, 1.0) == pytest.approx(objective(cold, X, y, 1.0), abs=0.02)
 
 
@@ -69,12 +69,12 @@ def test_objective_is_as_low_as_that_of_scikit_learn() -> None:
         l1_ratio=1.0, C=1.0, solver="liblinear", tol=1e-8, max_iter=2000, intercept_scaling=1e3
     ).fit(X, y)
     theirs = Fit(peer.coef_[0], float(peer.intercept_[0]))
-    assert objective(fit_lasso(X, y, 1.0, start(X, y)), X, y, 1.0) <= objective(theirs, X, y, 1.0) + 0.02
+    assert objective(Lasso(X, y).fit(1.0, start(X, y)), X, y, 1.0) <= objective(theirs, X, y, 1.0) + 0.02
 
 
 def test_separable_rows_end_with_finite_weights() -> None:
     X = sp.csc_array(np.repeat([[1.0, 0.0], [0.0, 1.0]], 500, axis=0))
-    fit = fit_lasso(X, np.repeat([1.0, 0.0], 500), 0.01, base_fit(2, 500, 1000))
+    fit = Lasso(X, np.repeat([1.0, 0.0], 500)).fit(0.01, base_fit(2, 500, 1000))
     assert np.isfinite(fit.weights).all()
     assert np.abs(fit.weights).max() < 50
 
@@ -86,28 +86,28 @@ def test_a_rare_label_of_one_cause_does_not_get_stuck_where_probabilities_satura
     X[:270, 1] = rng.random(270) < 0.8
     y = X[:, 0].copy()
     y[:3], y[-3:] = 0.0, 1.0
-    fit = fit_lasso(sp.csc_array(X), y, 1.0, base_fit(30, int(y.sum()), len(y)))
+    fit = Lasso(sp.csc_array(X), y).fit(1.0, base_fit(30, int(y.sum()), len(y)))
     assert np.abs(X.T @ (expit(fit.logits(sp.csc_array(X))) - y)).max() <= 1.1
 
 
 def test_known_logits_are_added_to_not_repeated() -> None:
     X, y = problem(8)
-    known = fit_lasso(X, y, 1.0, start(X, y))
-    again = fit_lasso(X, y, 1.5, Fit(np.zeros(X.shape[1]), 0.0), known.logits(X))
+    known = Lasso(X, y).fit(1.0, start(X, y))
+    again = Lasso(X, y, known.logits(X)).fit(1.5, Fit(np.zeros(X.shape[1]), 0.0))
     assert not again.weights.any()
 
 
 def test_a_column_with_a_large_penalty_of_its_own_gets_no_weight() -> None:
     X, y = problem(9)
     penalties = np.where(np.arange(X.shape[1]) == 0, 1e4, 2.0)
-    weights = fit_lasso(X, y, penalties, start(X, y)).weights
+    weights = Lasso(X, y).fit(penalties, start(X, y)).weights
     assert (weights[0], weights[1] > 0.5) == (0.0, True)
 
 
 def test_gradients_balance_the_penalties_of_their_own_columns() -> None:
     X, y = problem(2)
     penalties = np.linspace(1.0, 4.0, X.shape[1])
-    fit = fit_lasso(X, y, penalties, start(X, y))
+    fit = Lasso(X, y).fit(penalties, start(X, y))
     used = np.flatnonzero(fit.weights)
     gradient = (X.T @ (expit(fit.logits(X)) - y))[used]
     assert np.allclose(gradient, -penalties[used] * np.sign(fit.weights[used]), atol=0.1)
@@ -116,7 +116,7 @@ def test_gradients_balance_the_penalties_of_their_own_columns() -> None:
 @pytest.mark.parametrize("seed", [1, 4])
 def test_reweighted_weights_balance_a_logarithmic_penalty(seed: int) -> None:
     X, y = problem(seed)
-    fit = reweight(X, y, 2.0, fit_lasso(X, y, 2.0, start(X, y)))
+    fit = Lasso(X, y).reweight(2.0, Lasso(X, y).fit(2.0, start(X, y)))
     used = np.flatnonzero(fit.weights)
     gradient = (X.T @ (expit(fit.logits(X)) - y))[used]
     slope = 2.0 / (1.0 + np.abs(fit.weights[used]))
@@ -125,17 +125,17 @@ def test_reweighted_weights_balance_a_logarithmic_penalty(seed: int) -> None:
 
 def test_reweighting_leaves_a_base_rate_alone() -> None:
     X, y = problem(4)
-    assert not reweight(X, y, 1e4, start(X, y)).weights.any()
+    assert not Lasso(X, y).reweight(1e4, start(X, y)).weights.any()
 
 
 def test_reweighting_adds_to_known_logits() -> None:
     X, y = problem(8)
-    known = fit_lasso(X, y, 1.0, start(X, y))
-    assert not reweight(X, y, 1.5, Fit(np.zeros(X.shape[1]), 0.0), known.logits(X)).weights.any()
+    known = Lasso(X, y).fit(1.0, start(X, y))
+    assert not Lasso(X, y, known.logits(X)).reweight(1.5, Fit(np.zeros(X.shape[1]), 0.0)).weights.any()
 
 
 def test_no_column_at_all_gives_the_bias() -> None:
-    fit = fit_lasso(sp.csc_array((10, 0)), np.array([1.0] + [0.0] * 9), 1.0, base_fit(0, 1, 10))
+    fit = Lasso(sp.csc_array((10, 0)), np.array([1.0] + [0.0] * 9)).fit(1.0, base_fit(0, 1, 10))
     assert fit.bias == pytest.approx(np.log(1 / 9), abs=0.02)
 
 

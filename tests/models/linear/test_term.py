@@ -1,5 +1,6 @@
 """The linear term: what it computes, what it refuses, and that it finds what each regime is about."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,12 @@ from safetensors.torch import load_file, save_file
 
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
+from eventcargo.deadline import Deadline
 from eventcargo.errors import EventCargoWarning
 from eventcargo.features import FAMILIES, feature_matrix
 from eventcargo.models.linear import fit
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
-from eventcargo.models.linear.term import LinearTerm
+from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.simulation import simulate
 
 LENGTH = 64
@@ -296,19 +298,52 @@ def test_data_without_any_frequent_pair_are_fitted_on_presence() -> None:
 
 def test_labels_whose_turn_comes_too_late_keep_their_base_rate() -> None:
     follows = simulate("follows", sequences=400, labels=2, seed=100).data
-    with pytest.warns(EventCargoWarning, match=r"\d+ of \d+ labels? (was|were) not fitted"):
-        term = fit_linear(follows, Vocabulary.from_dataset(follows), max_length=64, seconds=0.0)
+    with pytest.warns(
+        EventCargoWarning, match=r"nothing but the base rate .* of 2 of 2 labels \(L00\d, L00\d\)"
+    ):
+        term = fit_linear(
+            follows, Vocabulary.from_dataset(follows), max_length=64, deadline=Deadline.after(0)
+        )
     assert term.n_features == 0
+    assert term.effort is not None
+    assert term.effort.tolist() == [Effort.NONE] * 2
     assert term.bias.sigmoid().numpy() == pytest.approx(
         (follows.support + 0.5) / (len(follows) + 1), abs=0.01
     )
 
 
-def test_labels_whose_turn_comes_late_are_told_from_presence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit, "HASTE", 1e12)
-    data = simulate("short", sequences=600, seed=100).data
+def test_families_are_not_tried_while_other_labels_wait_for_presence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit, "RESERVE", 1e12)
+    data = simulate("follows", sequences=1000, labels=2, seed=100).data
+    with pytest.warns(EventCargoWarning, match="only the presence of event types .* 1 of 2 labels"):
+        term = fit_linear(data, Vocabulary.from_dataset(data), 64, QUICK, deadline=Deadline.after(3600))
+    assert term.effort is not None
+    assert sorted(term.effort.tolist()) == [Effort.PRESENCE, Effort.ALL]
+    first = int(term.effort.argmin())
+    assert data.support[first] == data.support.max()
+    assert not term.weights[len(term.keys["presence"]) :, first].any()
+
+
+def test_a_family_is_left_out_if_there_is_no_time_to_make_its_features() -> None:
+    data = simulate("follows", sequences=400, labels=1, seed=1).data
     vocabulary = Vocabulary.from_dataset(data)
-    with pytest.warns(EventCargoWarning, match="6 of 6 labels were fitted on presence alone"):
-        term = fit_linear(data, vocabulary, max_length=64, seconds=1e-9)
-    assert [family for family, keys in term.keys.items() if len(keys)] == ["presence"]
-    assert auroc(term, data, vocabulary) > 0.95
+    labels, held = data.label_matrix().tocsc().astype(float), np.arange(400) % 5 == 0
+    for seconds, families in ((0.0, ["presence"]), (3600.0, list(FAMILIES))):
+        deadline = Deadline.after(seconds)
+        found = fit._screen([whole(data, vocabulary)], len(vocabulary), 4, labels, held, QUICK, deadline)
+        assert (list(found.keys), found.is_complete) == (families, seconds > 0)
+
+
+@pytest.mark.filterwarnings("ignore:for lack of time")
+def test_the_most_frequent_labels_are_fitted_first() -> None:
+    data = simulate("fleet", sequences=600, event_types=200, labels=6, seed=100).data
+    presence = LinearConfig(families=(), workers=1)
+    for looks in range(2, 20):
+        deadline = Deadline(looks, clock=itertools.count().__next__)
+        term = fit_linear(data, Vocabulary.from_dataset(data), 64, presence, deadline=deadline)
+        assert term.effort is not None
+        fitted = term.effort.numpy() > Effort.NONE
+        if 0 < fitted.sum() < 6:
+            break
+    assert 0 < fitted.sum() < 6
+    assert data.support[fitted].min() >= data.support[~fitted].max()

@@ -1,17 +1,19 @@
 """Choice: the families of features and the L1 penalty of a label, selected on held-out sequences.
 
-Presence is always used. Another family joins only if it lowers the held-out log-loss by `min_z` standard
-errors of the paired difference: with several families and hundreds of labels, a bare improvement is often
-chance.
+Presence is always used. Another family is tried only if the residuals of the fit so far depend on one of its
+features, and joins only if it lowers the held-out log-loss by `min_z` standard errors of the paired
+difference: with several families and hundreds of labels, a bare improvement is often chance.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eventcargo.models.linear.lasso import Fit, Floats, base_fit, fit_lasso, reweight
+from eventcargo.models.linear.lasso import Fit, Floats, Lasso, base_fit, take_columns
+from eventcargo.models.linear.score_test import ScoreTest
 from eventcargo.statistics.log_loss import log_losses
 
 CLEARLY = 1.0
@@ -24,6 +26,9 @@ DOUBT = 2.0
 """Nats of held-out loss that a penalty must save per doubling or halving of the usual one. A rare label has
 so few held-out positives that one of them would decide otherwise."""
 
+STRICTER = 4.0
+"""A family is tried at two penalties: this many times that of the fit so far, and the same as it."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -31,6 +36,7 @@ class Trial:
 
     families: tuple[str, ...]
     penalty: float
+    plain: Fit  # before its penalties were reweighted: the start of other fits
     fit: Fit
     losses: Floats  # one per held-out sequence
 
@@ -47,7 +53,11 @@ class Trial:
 
 @dataclass(frozen=True)
 class Choice:
-    """Selects the families and the penalty of one label on held-out sequences."""
+    """Selects the families and the penalty of one label on held-out sequences.
+
+    `alpha` is the largest p-value of the most dependent feature of a family that is tried, for all features
+    of the family together.
+    """
 
     X: sp.csc_array
     X_held: sp.csc_array
@@ -56,53 +66,104 @@ class Choice:
     columns: dict[str, NDArray[np.int64]]
     penalties: tuple[float, ...]
     min_z: float
+    alpha: float
 
-    def make(self) -> tuple[tuple[str, ...], float]:
-        """The families and the penalty; families join one at a time, best first, while one clearly helps."""
-        best = self._path(("presence",))
-        while True:
-            trials = [self._added(best, family) for family in self._open(best)]
-            trials = [trial for trial in trials if trial.beats(best, self.min_z)]
-            if not trials:
-                return best.families, best.penalty
-            best = self._path(min(trials, key=lambda trial: float(trial.losses.sum())).families)
-
-    def _open(self, best: Trial) -> list[str]:
-        return [name for name, columns in self.columns.items() if len(columns) and name not in best.families]
-
-    def _added(self, best: Trial, family: str) -> Trial:
-        """A trial with one more family on top of the fixed logits so far: much faster than a joint fit."""
-        known = self._columns(best.families)
-        start = Fit(np.zeros(len(self.columns[family])), 0.0)
-        logits, held_logits = best.fit.logits(self.X[:, known]), best.fit.logits(self.X_held[:, known])
-        added = self._lowest((family,), start, logits, held_logits)
-        return Trial((*best.families, family), added.penalty, added.fit, added.losses)
-
-    def _path(self, families: tuple[str, ...]) -> Trial:
-        """The best trial of a joint fit of some families."""
-        start = base_fit(len(self._columns(families)), int(self.y.sum()), len(self.y))
-        return self._lowest(families, start, 0.0, 0.0)
-
-    def _lowest(
-        self, families: tuple[str, ...], fit: Fit, offset: Floats | float, held_offset: Floats | float
-    ) -> Trial:
-        """The trial with the lowest cost, from the largest penalty down until the loss is clearly worse.
+    def on_presence(self) -> Trial:
+        """The trial on presence with the lowest cost, from the largest penalty down until clearly worse.
 
         It does not stop at the first rise: the first columns of a rare label may be decoys of its causes.
         """
-        columns, best = self._columns(families), None
-        X, X_held = self.X[:, columns], self.X_held[:, columns]
+        fits, best = self._fits(("presence",)), None
+        plain = base_fit(len(self.columns["presence"]), int(self.y.sum()), len(self.y))
         for penalty in sorted(self.penalties, reverse=True):
-            fit = fit_lasso(X, self.y, penalty, fit, offset)
-            sharp = reweight(X, self.y, penalty, fit, offset)
-            losses = log_losses(sharp.logits(X_held) + held_offset, self.y_held)
-            trial = Trial(families, penalty, sharp, losses)
+            trial = fits.at(penalty, plain)
             if best is not None and penalty < USUAL and best.beats(trial, CLEARLY):
                 break
             if best is None or trial.cost < best.cost:
                 best = trial
+            plain = trial.plain
         assert best is not None
         return best
 
+    def with_families(self, best: Trial, has_time: Callable[[], bool] = lambda: True) -> tuple[Trial, bool]:
+        """The trial with the families that help, and whether there was time to try all.
+
+        Families join one at a time, best first, while one clearly helps.
+        """
+        first, is_complete = best, True
+        while is_complete:
+            trials = list[Trial]()
+            for family in self._open(best):
+                is_complete &= has_time()
+                if is_complete:
+                    trials.append(self._added(best, family))
+            trials = [trial for trial in trials if trial.beats(best, self.min_z)]
+            if not trials:
+                break
+            best = self._joined(best, min(trials, key=lambda trial: float(trial.losses.sum())))
+        return (best if best is first else self._tuned(best)), is_complete
+
+    def _open(self, best: Trial) -> list[str]:
+        """Families with a feature on which the residuals of the fit depend."""
+        names = [name for name, columns in self.columns.items() if len(columns) and name not in best.families]
+        if not names:
+            return []
+        known = self._columns(best.families)
+        test = ScoreTest.of(take_columns(self.X, known), self.y, best.fit)
+        return [name for name in names if test.finds(take_columns(self.X, self.columns[name]), self.alpha)]
+
+    def _added(self, best: Trial, family: str) -> Trial:
+        """A trial with one more family on top of the fixed logits so far: much faster than a joint fit."""
+        known = self._columns(best.families)
+        logits = best.fit.logits(take_columns(self.X, known))
+        held_logits = best.fit.logits(take_columns(self.X_held, known))
+        fits = self._fits((family,), logits, held_logits)
+        first = fits.at(STRICTER * best.penalty, Fit(np.zeros(len(self.columns[family])), 0.0))
+        return min(first, fits.at(best.penalty, first.plain), key=lambda trial: trial.cost)
+
+    def _joined(self, best: Trial, added: Trial) -> Trial:
+        """The joint fit of the families so far and the added one."""
+        weights = np.concatenate([best.plain.weights, added.plain.weights])
+        start = Fit(weights, best.plain.bias + added.plain.bias)
+        return self._fits((*best.families, *added.families)).at(added.penalty, start)
+
+    def _tuned(self, joined: Trial) -> Trial:
+        """The trial with the lowest cost, from the penalty of the trials upward or downward."""
+        fits = self._fits(joined.families)
+        for ordered in (sorted(self.penalties), sorted(self.penalties, reverse=True)):
+            best = joined
+            for penalty in ordered[ordered.index(joined.penalty) + 1 :] if joined.penalty in ordered else []:
+                trial = fits.at(penalty, best.plain)
+                if trial.cost >= best.cost:
+                    break
+                best = trial
+            if best is not joined:
+                return best
+        return joined
+
+    def _fits(
+        self, families: tuple[str, ...], offset: Floats | float = 0.0, held_offset: Floats | float = 0.0
+    ) -> "_Fits":
+        columns = self._columns(families)
+        lasso = Lasso(take_columns(self.X, columns), self.y, offset)
+        return _Fits(families, lasso, take_columns(self.X_held, columns), self.y_held, held_offset)
+
     def _columns(self, families: tuple[str, ...]) -> NDArray[np.int64]:
         return np.concatenate([self.columns[family] for family in families])
+
+
+@dataclass(frozen=True)
+class _Fits:
+    """Fits on some families, judged on held-out sequences."""
+
+    families: tuple[str, ...]
+    lasso: Lasso
+    X_held: sp.csc_array
+    y_held: Floats
+    held_offset: Floats | float
+
+    def at(self, penalty: float, start: Fit) -> Trial:
+        plain = self.lasso.fit(penalty, start)
+        sharp = self.lasso.reweight(penalty, plain)
+        losses = log_losses(sharp.logits(self.X_held) + self.held_offset, self.y_held)
+        return Trial(self.families, penalty, plain, sharp, losses)

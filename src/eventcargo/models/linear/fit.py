@@ -5,7 +5,6 @@ what a Transformer finds slowly; the Transformer adds what no feature expresses.
 for a label only if it lowers the log-loss of held-out sequences by more than chance would.
 """
 
-import math
 import os
 import time
 import warnings
@@ -16,15 +15,17 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from eventcargo.batches import Batch, Batches
 from eventcargo.config import Settings, setting
+from eventcargo.deadline import Deadline
 from eventcargo.errors import ConfigError, EventCargoWarning, counted
 from eventcargo.events import EventDataset
 from eventcargo.features import FAMILIES, feature_matrix
-from eventcargo.models.linear.family_selection import Choice
-from eventcargo.models.linear.lasso import Fit, base_fit, fit_lasso, reweight
-from eventcargo.models.linear.term import LinearTerm
+from eventcargo.models.linear.family_selection import Choice, Trial
+from eventcargo.models.linear.lasso import Fit, Lasso, base_fit, take_columns
+from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.models.linear.ubiquitous import Ubiquitous
 from eventcargo.progress import OnProgress
 from eventcargo.statistics.g2 import IndependenceTest, Target
@@ -45,9 +46,8 @@ MIN_POSITIVES = 5
 """A label with fewer positives, or fewer negatives, gets its base rate and no weights. An event type that is
 absent from fewer sequences is ubiquitous."""
 
-HASTE, HASTY_PENALTY = 0.2, 4.0
-"""Labels not reached within the time limit get this share of it on top, for one fit on presence each, with
-the penalty that is chosen most often."""
+RESERVE = 1.5
+"""Families are tried while the time left is this many times what presence of the labels to come takes."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,11 @@ class _Candidates:
     keys: dict[str, Ints]
     size: int  # of the vocabulary
     columns: list[dict[str, Ints]]  # for each label and family, the columns of X it may use
+    is_complete: bool  # whether there was time for all families
+
+
+SCREENING = 0.5
+"""Largest share of the time for making and screening the features."""
 
 
 def fit_linear(
@@ -99,12 +104,12 @@ def fit_linear(
     config: LinearConfig | None = None,
     seed: int = 0,
     progress: OnProgress | None = None,
-    seconds: float = math.inf,
+    deadline: Deadline = Deadline(),  # noqa: B008 (frozen)
 ) -> LinearTerm:
-    """Fit the linear term of a data set, label by label.
+    """Fit the linear term of a data set, label by label, the most frequent first.
 
-    Labels not reached within `seconds` are fitted on presence alone, and those not reached within a fifth of
-    that time more keep their base rate; both with a warning.
+    When the deadline is near, labels are fitted on presence alone; those not reached at all keep their base
+    rate. A warning names both, and `LinearTerm.effort` has them.
 
     >>> from eventcargo.simulation import simulate
     >>> data = simulate("follows", sequences=400, labels=1, seed=1).data
@@ -112,14 +117,16 @@ def fit_linear(
     >>> [family for family, keys in term.keys.items() if len(keys)]
     ['presence', 'adjacent']
     """
-    config, began = config or LinearConfig(), time.monotonic()
+    config = config or LinearConfig()
     made = Batches(data, vocabulary, max_length)
     batches = [made.take(np.arange(at, min(at + CHUNK, len(data)))) for at in range(0, len(data), CHUNK)]
     held = np.random.default_rng(seed).random(len(data)) < config.held_out
     window = int(np.clip(config.max_moments // max(data.n_events, 1), MIN_WINDOW, MAX_WINDOW))
     by_label = data.label_matrix().tocsc().astype(np.float64)
-    candidates = _screen(batches, len(vocabulary), window, by_label, held, config)
-    fits = _fit_labels(candidates, by_label, held, config, progress, _Deadline(began, seconds))
+    candidates = _screen(batches, len(vocabulary), window, by_label, held, config, deadline.share(SCREENING))
+    with threadpool_limits(1, "blas"):  # labels are fitted side by side
+        fits = _Labels(candidates, by_label, held, config, deadline).fit(progress)
+    _tell([(data.label_names[label], fits[label].effort) for label in _most_frequent_first(by_label)])
     return _term(fits, candidates.keys, len(vocabulary), window)
 
 
@@ -130,14 +137,20 @@ def _screen(
     by_label: sp.csc_array,
     held: NDArray[np.bool_],
     config: LinearConfig,
+    deadline: Deadline,
 ) -> _Candidates:
     """All event types, and the features of other families that depend on a label in the fitted sequences.
 
-    Event types are not screened: one that inhibits a rare label hardly depends on it by itself.
+    Event types are not screened: one that inhibits a rare label hardly depends on it by itself. A family for
+    which there is no time, judged by the slowest before it, is left out.
     """
-    parts, keys, start = [sp.csr_array((by_label.shape[0], 0))], {}, 0
+    parts, keys, start, slowest = [sp.csr_array((by_label.shape[0], 0))], dict[str, Ints](), 0, 0.0
     columns: list[dict[str, Ints]] = [{} for _ in range(by_label.shape[1])]
-    for family in [name for name in FAMILIES if name in (*config.families, "presence")]:
+    families = [name for name in FAMILIES if name in (*config.families, "presence")]
+    for family in families:
+        if family != "presence" and deadline.left < slowest:
+            continue
+        began = time.monotonic()
         matrix, names = feature_matrix(batches, family, size, window, config.min_support)
         if family == "presence":
             selected = [np.arange(len(names))] * len(columns)
@@ -148,7 +161,9 @@ def _screen(
             of_label[family] = start + np.searchsorted(used, features)
         parts.append(matrix[:, used].astype(np.float64))
         keys[family], start = names[used], start + len(used)
-    return _Candidates(sp.hstack(parts, format="csr"), keys, size, columns)
+        slowest = max(slowest, time.monotonic() - began)
+    X, is_complete = sp.hstack(parts, format="csr"), len(keys) == len(families)
+    return _Candidates(X, keys, size, columns, is_complete)
 
 
 def _dependent(matrix: sp.csr_array, by_label: sp.csc_array, config: LinearConfig) -> list[Ints]:
@@ -168,88 +183,130 @@ def _dependent(matrix: sp.csr_array, by_label: sp.csc_array, config: LinearConfi
     return selected
 
 
-def _fit_labels(
-    candidates: _Candidates,
-    by_label: sp.csc_array,
-    held: NDArray[np.bool_],
-    config: LinearConfig,
-    progress: OnProgress | None,
-    deadline: "_Deadline",
-) -> list[Fit]:
-    hasty, late = list[int](), list[int]()
-    whole, fitted, held_out = (candidates.X[rows].tocsc() for rows in (slice(None), ~held, held))
-    n_labels = by_label.shape[1]
-    everywhere = Ubiquitous.of(whole, candidates.keys, candidates.size, MIN_POSITIVES)
-
-    def choose(label: int, y: NDArray[np.float64]) -> tuple[tuple[str, ...], float]:
-        if deadline.is_near:
-            hasty.append(label)
-            return ("presence",), HASTY_PENALTY
-        columns = candidates.columns[label]
-        return Choice(fitted, held_out, y[~held], y[held], columns, config.penalties, config.min_z).make()
-
-    def fit(label: int) -> Fit:
-        y = by_label[:, [label]].toarray().ravel()
-        if min(y.sum(), len(y) - y.sum()) < MIN_POSITIVES:
-            return base_fit(whole.shape[1], int(y.sum()), len(y))
-        if deadline.is_over:
-            late.append(label)
-            return base_fit(whole.shape[1], int(y.sum()), len(y))
-        families, penalty = choose(label, y)
-        columns = np.concatenate([candidates.columns[label][family] for family in families])
-        return everywhere.settle(_fit_columns(whole, y, columns, penalty), whole, y)
-
-    fits = []
-    with ThreadPoolExecutor(config.workers or os.cpu_count() or 1) as pool:
-        for result in pool.map(fit, range(n_labels)):
-            fits.append(result)
-            if progress is not None:
-                progress("linear term", len(fits), n_labels, "labels")
-    _warn_of(hasty, n_labels, "fitted on presence alone for lack of time; the Transformer learns the rest")
-    _warn_of(late, n_labels, "not fitted within the time limit; the Transformer learns all of it")
-    return fits
-
-
 @dataclass(frozen=True)
-class _Deadline:
-    """When labels are fitted on presence alone, and when not at all."""
+class _Fitted:
+    """The fit of a label, and how far it came."""
 
-    began: float
-    seconds: float
-
-    @property
-    def is_near(self) -> bool:
-        return time.monotonic() > self.began + self.seconds
-
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() > self.began + (1 + HASTE) * self.seconds
+    fit: Fit
+    effort: Effort
 
 
-def _warn_of(labels: list[int], n_labels: int, words: str) -> None:
-    if labels:
-        n, verb = f"{len(labels):,} of {counted(n_labels, 'label')}", "was" if len(labels) == 1 else "were"
-        warnings.warn(f"{n} {verb} {words}; allow more time", EventCargoWarning, stacklevel=4)
+class _Labels:
+    """Fits every label, the most frequent first, side by side."""
+
+    def __init__(
+        self,
+        candidates: _Candidates,
+        by_label: sp.csc_array,
+        held: NDArray[np.bool_],
+        config: LinearConfig,
+        deadline: Deadline,
+    ) -> None:
+        self._candidates, self._by_label, self._held = candidates, by_label, held
+        self._config, self._deadline = config, deadline
+        self._n_workers = config.workers or os.cpu_count() or 1
+        self._whole, self._fitted, self._held_out = (
+            candidates.X[rows].tocsc() for rows in (slice(None), ~held, held)
+        )
+        self._everywhere = Ubiquitous.of(self._whole, candidates.keys, candidates.size, MIN_POSITIVES)
+        self._left, self._spent, self._done = by_label.shape[1], 0.0, 0
+
+    def fit(self, progress: OnProgress | None) -> list[_Fitted]:
+        """The fits of all labels, in their order."""
+        order = _most_frequent_first(self._by_label)
+        fits = dict[int, _Fitted]()
+        with ThreadPoolExecutor(self._n_workers) as pool:
+            for label, fitted in zip(order, pool.map(self._one, order), strict=True):
+                fits[label] = fitted
+                if progress is not None:
+                    progress("linear term", len(fits), len(order), "labels")
+        return [fits[label] for label in range(len(order))]
+
+    def _one(self, label: int) -> _Fitted:
+        self._left -= 1
+        y = self._by_label[:, [label]].toarray().ravel()
+        base = base_fit(self._whole.shape[1], int(y.sum()), len(y))
+        if min(y.sum(), len(y) - y.sum()) < MIN_POSITIVES:
+            return _Fitted(base, Effort.ALL)
+        if self._deadline.is_over:
+            return _Fitted(base, Effort.NONE)
+        trial, is_complete = self._choose(label, y)
+        columns = self._columns(label, trial.families)
+        fit = self._everywhere.settle(_refit(self._whole, y, columns, trial), self._whole, y)
+        is_complete &= self._candidates.is_complete
+        return _Fitted(fit, Effort.ALL if is_complete else Effort.PRESENCE)
+
+    def _choose(self, label: int, y: NDArray[np.float64]) -> tuple[Trial, bool]:
+        """The best trial of a label, and whether there was time for all families."""
+        began, held, config = time.monotonic(), self._held, self._config
+        columns = self._candidates.columns[label]
+        choice = Choice(
+            self._fitted,
+            self._held_out,
+            y[~held],
+            y[held],
+            columns,
+            config.penalties,
+            config.min_z,
+            config.alpha,
+        )
+        best = choice.on_presence()
+        self._spent, self._done = self._spent + time.monotonic() - began, self._done + 1
+        return choice.with_families(best, self._has_time)
+
+    def _has_time(self) -> bool:
+        """Whether the labels to come will have enough time for presence."""
+        to_come = self._left * self._spent / max(self._done, 1) / self._n_workers
+        return self._deadline.left > RESERVE * to_come
+
+    def _columns(self, label: int, families: tuple[str, ...]) -> Ints:
+        return np.concatenate([self._candidates.columns[label][family] for family in families])
 
 
-def _fit_columns(X: sp.csc_array, y: NDArray[np.float64], columns: Ints, penalty: float) -> Fit:
-    """A fit on some columns; the weights of all others are 0."""
+def _most_frequent_first(by_label: sp.csc_array) -> list[int]:
+    return [int(label) for label in np.argsort(-np.diff(by_label.indptr), kind="stable")]
+
+
+def _refit(X: sp.csc_array, y: NDArray[np.float64], columns: Ints, trial: Trial) -> Fit:
+    """The trial's fit on all sequences; the weights of all other columns are 0."""
+    lasso = Lasso(take_columns(X, columns), y)
+    fit = lasso.reweight(trial.penalty, lasso.fit(trial.penalty, trial.plain))
     weights = np.zeros(X.shape[1])
-    used = X[:, columns]
-    first = fit_lasso(used, y, penalty, base_fit(len(columns), int(y.sum()), len(y)))
-    reweighted = reweight(used, y, penalty, first)
-    weights[columns] = reweighted.weights
-    return Fit(weights, reweighted.bias)
+    weights[columns] = fit.weights
+    return Fit(weights, fit.bias)
 
 
-def _term(fits: list[Fit], keys: dict[str, Ints], size: int, window: int) -> LinearTerm:
+def _tell(efforts: list[tuple[str, Effort]]) -> None:
+    """Warn of labels for which there was no time; the most frequent come first."""
+    for effort, words in TOLD.items():
+        names = [name for name, own in efforts if own == effort]
+        if names:
+            some = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+            labels = f"{len(names):,} of {counted(len(efforts), 'label')} ({some})"
+            warnings.warn(
+                f"for lack of time, {words} of {labels}; allow more", EventCargoWarning, stacklevel=3
+            )
+
+
+TOLD = {
+    Effort.PRESENCE: "only the presence of event types was fitted, not their order, count and time,",
+    Effort.NONE: "nothing but the base rate was fitted",
+}
+"""What is told of labels by how far their fit came."""
+
+MOST_NAMED = 10
+"""Most labels named in a warning."""
+
+
+def _term(fits: list[_Fitted], keys: dict[str, Ints], size: int, window: int) -> LinearTerm:
     """The linear term of these fits, without features that have no weight for any label."""
     n_columns = sum(map(len, keys.values()))
     weights = np.zeros((n_columns, len(fits)), np.float32)
-    for label, fit in enumerate(fits):
-        weights[:, label] = fit.weights
+    for label, fitted in enumerate(fits):
+        weights[:, label] = fitted.fit.weights
     used = (weights != 0).any(axis=1)
     splits = np.split(used, np.cumsum(list(map(len, keys.values())))[:-1])
     used_keys = {family: own[inside] for (family, own), inside in zip(keys.items(), splits, strict=True)}
-    bias = np.array([fit.bias for fit in fits], np.float32)
-    return LinearTerm(size, window, used_keys, torch.from_numpy(weights[used]), torch.from_numpy(bias))
+    bias = torch.tensor([fitted.fit.bias for fitted in fits], dtype=torch.float32)
+    effort = torch.tensor([fitted.effort for fitted in fits], dtype=torch.uint8)
+    return LinearTerm(size, window, used_keys, torch.from_numpy(weights[used]), bias, effort)

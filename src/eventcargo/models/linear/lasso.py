@@ -1,12 +1,13 @@
 """Logistic regression with an L1 penalty, for a few hundred informative columns among many sparse ones.
 
 Minimises sum over rows of log(1 + exp(z)) - y z, plus sum of penalty |weight|, with z = bias + X @ weights;
-the bias is free, and each column may have its own penalty. Proximal Newton steps run on a working set of
-columns, which grows by those that violate the optimality condition. A warm start is fast, so a path of
-penalties costs little more than one fit. Nothing is random: the same input gives the same weights, on any
-number of threads.
+the bias is free, and each column may have its own penalty. The fit runs on a working set of columns, which
+grows by those that violate the optimality condition; rows without any of these columns count as one. A warm
+start is fast, so a path of penalties costs little more than one fit. Nothing is random: the same input gives
+the same weights, on any number of threads.
 """
 
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,25 +15,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from eventcargo.statistics.log_loss import log_losses
+from eventcargo.models.linear.hessian import GrowingHessian, Hessian, is_dense
+from eventcargo.models.linear.newton import Rows, minimise
 
 Floats = NDArray[np.float64]
 
-MAX_STEPS, MAX_SWEEPS = 100, 50
+MAX_ROUNDS = 100
+"""Most times that the working set grows in one fit."""
+
 SLACK = 0.02
 """Share of the penalty by which a column may violate the optimality condition."""
 
-ENOUGH = 1e-3
-"""The fit ends when a step lowers the objective by no more than this, in nats over all rows."""
-
-LONGEST_STEP = 2.0
-"""Largest change of a weight in one step: where probabilities saturate, the quadratic model is far off."""
-
-MIN_CURVATURE = 1e-6
-"""Smallest p (1 - p) of a row: where probabilities saturate, smaller ones make steps that lead nowhere."""
-
 GROWTH = 20
-"""Most columns that join the working set in one step."""
+"""Most columns that join the working set in one round, or as many as it has."""
 
 REWEIGHTINGS = 2
 """Refits after the first fit, with penalties that fall with the weights of the previous one."""
@@ -56,130 +51,100 @@ def base_fit(n_columns: int, n_positive: int, n_rows: int) -> Fit:
     return Fit(np.zeros(n_columns), float(np.log(rate / (1 - rate))))
 
 
-def fit_lasso(
-    X: sp.csc_array, y: Floats, penalty: Floats | float, start: Fit, offset: Floats | float = 0.0
-) -> Fit:
-    """Fit an L1-penalised logistic regression of `y` (0 or 1) on the columns of X, on top of `offset` logits.
-
-    `penalty` is one number for all columns or one per column.
+class Lasso:
+    """The fits of one target on the columns of one matrix, on top of `offset` logits.
 
     >>> X = sp.csc_array(np.repeat([[0.0, 1.0], [1.0, 0.0]], 50, axis=0))
     >>> y = np.repeat([0.0, 1.0], 50)
-    >>> fit = fit_lasso(X, y, 1.0, base_fit(2, 50, 100))
+    >>> fit = Lasso(X, y).fit(1.0, base_fit(2, 50, 100))
     >>> bool((fit.logits(X)[y == 1] > 2).all())
     True
     """
-    state = _State(start.weights.copy(), start.bias, start.logits(X) + offset)
-    penalties = np.broadcast_to(np.asarray(penalty, np.float64), state.weights.shape)
-    value, longest = _objective(state, y, penalties), LONGEST_STEP
-    for _ in range(MAX_STEPS):
-        gradient = X.T @ (expit(state.z) - y)
-        working, is_open = _working_set(state.weights, gradient, penalties)
-        state, new_value = _step(X[:, working], working, y, penalties, state, value, longest)
-        if value - new_value <= ENOUGH and not is_open:
-            break
-        if new_value == value:  # no step in this direction helps: take a shorter one
-            longest /= 4
-        value = new_value
-    return Fit(state.weights, state.bias)
+
+    def __init__(self, X: sp.csc_array, y: Floats, offset: Floats | float = 0.0) -> None:
+        self._X, self._y, self._offset = X, y, offset
+        self._growing = GrowingHessian(X)
+        self._known: deque[tuple[Fit, Floats]] = deque(
+            maxlen=REWEIGHTINGS + 2
+        )  # the last fits, their gradients
+
+    def fit(self, penalty: Floats | float, start: Fit) -> Fit:
+        """Fit the target (0 or 1); `penalty` is one number for all columns or one per column."""
+        penalties = np.broadcast_to(np.asarray(penalty, np.float64), start.weights.shape)
+        fit, gradient = start, self._gradient(start)
+        for _ in range(MAX_ROUNDS):
+            working = _working_set(fit.weights, gradient, penalties)
+            fit = self._fit_columns(working, penalties, fit)
+            gradient = self._gradient(fit)
+            if not _violating(fit.weights, gradient, penalties).any():
+                break
+        return fit
+
+    def reweight(self, penalty: float, fit: Fit) -> Fit:
+        """Refit an L1 fit with the penalty of each column divided by 1 + |weight|.
+
+        The L1 penalty shrinks large weights as much as small ones; a rare label, whose evidence is a few
+        nats, is then never predicted. Each refit linearises penalty * sum log(1 + |weights|) at the previous
+        weights (Candes, Wakin & Boyd 2008): an informative column pays little more for a large weight, while
+        one without a weight pays as before and stays out.
+
+        >>> X, y = sp.csc_array(np.repeat([[0.0], [1.0]], 20, axis=0)), np.repeat([0.0, 1.0], 20)
+        >>> lasso = Lasso(X, y)
+        >>> first = lasso.fit(2.0, base_fit(1, 20, 40))
+        >>> bool(lasso.reweight(2.0, first).weights[0] > first.weights[0] + 1)
+        True
+        """
+        for _ in range(REWEIGHTINGS):
+            fit = self.fit(penalty / (1.0 + np.abs(fit.weights)), fit)
+        return fit
+
+    def _fit_columns(self, working: NDArray[np.int64], penalties: Floats, fit: Fit) -> Fit:
+        rows = Rows.of(self._X[:, working], self._y, self._offset)
+        weights = fit.weights.copy()
+        hessian = self._hessian(rows, working)
+        weights[working], bias = minimise(rows, hessian, penalties[working], fit.weights[working], fit.bias)
+        return Fit(weights, bias)
+
+    def _hessian(self, rows: Rows, working: NDArray[np.int64]) -> Hessian | GrowingHessian:
+        if len(rows.counts) != len(self._y) or not is_dense(rows.X):
+            return Hessian(rows.X)
+        self._growing.choose(working)
+        return self._growing
+
+    def _gradient(self, fit: Fit) -> Floats:
+        """Of the log-loss, by the weights; that of the last fit is remembered for a warm start."""
+        for known, gradient in self._known:
+            if known is fit:
+                return gradient
+        gradient = self._X.T @ (expit(fit.logits(self._X) + self._offset) - self._y)
+        self._known.append((fit, gradient))
+        return gradient
 
 
-def reweight(X: sp.csc_array, y: Floats, penalty: float, fit: Fit, offset: Floats | float = 0.0) -> Fit:
-    """Refit an L1 fit with the penalty of each column divided by 1 + |weight|.
-
-    The L1 penalty shrinks large weights as much as small ones; a rare label, whose evidence is a few nats, is
-    then never predicted. Each refit linearises penalty * sum log(1 + |weights|) at the previous weights
-    (Candes, Wakin & Boyd 2008): an informative column pays little more for a large weight, while one without
-    a weight pays as before and stays out.
-
-    >>> X, y = sp.csc_array(np.repeat([[0.0], [1.0]], 20, axis=0)), np.repeat([0.0, 1.0], 20)
-    >>> first = fit_lasso(X, y, 2.0, base_fit(1, 20, 40))
-    >>> bool(reweight(X, y, 2.0, first).weights[0] > first.weights[0] + 1)
-    True
-    """
-    for _ in range(REWEIGHTINGS):
-        fit = fit_lasso(X, y, penalty / (1.0 + np.abs(fit.weights)), fit, offset)
-    return fit
+def take_columns(X: sp.csc_array, columns: NDArray[np.int64]) -> sp.csc_array:
+    """Some columns of a matrix; neighbours are not copied."""
+    if len(columns) == 0 or (np.diff(columns) != 1).any():
+        return X[:, columns]
+    starts = X.indptr[columns[0] : columns[-1] + 2]
+    inside = slice(starts[0], starts[-1])
+    parts = X.data[inside], X.indices[inside], starts - starts[0]
+    return sp.csc_array(parts, shape=(X.shape[0], len(columns)))
 
 
-@dataclass(frozen=True)
-class _State:
-    weights: Floats
-    bias: float
-    z: Floats
-
-
-def _objective(state: _State, y: Floats, penalties: Floats) -> float:
-    return float(log_losses(state.z, y).sum() + penalties @ np.abs(state.weights))
-
-
-def _working_set(weights: Floats, gradient: Floats, penalties: Floats) -> tuple[NDArray[np.int64], bool]:
-    """Columns in use and the worst of those that violate the optimality condition; whether any does."""
+def _excess(weights: Floats, gradient: Floats, penalties: Floats) -> Floats:
+    """By how much each column without a weight violates the optimality condition."""
     # A zero weight is optimal if |gradient| <= penalty (Friedman, Hastie & Tibshirani 2010).
-    excess = np.where(weights == 0, np.abs(gradient) - penalties, 0.0)
+    return np.where(weights == 0, np.abs(gradient) - penalties, 0.0)
+
+
+def _violating(weights: Floats, gradient: Floats, penalties: Floats) -> NDArray[np.bool_]:
+    return _excess(weights, gradient, penalties) > SLACK * penalties
+
+
+def _working_set(weights: Floats, gradient: Floats, penalties: Floats) -> NDArray[np.int64]:
+    """Columns in use and the worst of those that violate the optimality condition."""
+    used = np.flatnonzero(weights)
+    excess = _excess(weights, gradient, penalties)
     breaking = np.flatnonzero(excess > SLACK * penalties)
-    strongest = breaking[np.argsort(-excess[breaking], kind="stable")[:GROWTH]]
-    return np.union1d(np.flatnonzero(weights), strongest), len(breaking) > 0
-
-
-def _step(
-    X: sp.csc_array,
-    working: NDArray[np.int64],
-    y: Floats,
-    penalties: Floats,
-    state: _State,
-    value: float,
-    longest: float,
-) -> tuple[_State, float]:
-    """One proximal Newton step on the working set, shortened until the objective does not rise."""
-    step, bias_step = _direction(X.tocsr(), y, penalties[working], state.weights[working], state.z, longest)
-    along, size = X @ step + bias_step, 1.0
-    while size > 1e-4:
-        weights = state.weights.copy()
-        weights[working] += size * step
-        tried = _State(weights, state.bias + size * bias_step, state.z + size * along)
-        new_value = _objective(tried, y, penalties)
-        if new_value <= value:
-            return tried, new_value
-        size /= 2
-    return state, value
-
-
-def _direction(
-    X: sp.csr_array, y: Floats, penalties: Floats, weights: Floats, z: Floats, longest: float
-) -> tuple[Floats, float]:
-    """The step to the minimum of the quadratic model of the objective; the bias is eliminated."""
-    # Proximal Newton step (newGLMNET; Yuan, Ho & Lin 2012): H = X' D X with D = p (1 - p), g = X' (p - y).
-    # Minimising over the bias first leaves H - m m' / sum(D) and g - m sum(p - y) / sum(D), with m = X' D 1.
-    p = expit(z)
-    curvature, residual = np.maximum(p * (1 - p), MIN_CURVATURE), p - y
-    weighted = sp.csr_array((X.data * np.repeat(curvature, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
-    total, means = curvature.sum(), X.T @ curvature
-    hessian = (X.T @ weighted).toarray() - np.outer(means, means) / total
-    hessian[np.diag_indices_from(hessian)] += 1e-6
-    gradient = X.T @ residual - means * (residual.sum() / total)
-    step = _descend(hessian, gradient, penalties, weights, longest) - weights
-    return step, float(-(residual.sum() + means @ step) / total)
-
-
-def _descend(hessian: Floats, gradient: Floats, penalties: Floats, weights: Floats, longest: float) -> Floats:
-    """The weights + d that minimise gradient . d + d . hessian . d / 2 + penalties . |weights + d|."""
-    # Coordinate descent (Friedman, Hastie & Tibshirani 2010): w_j = S(h_jj w_j - slope_j, penalty_j) / h_jj
-    # with slope = gradient + hessian d and S(t, c) = sign(t) max(|t| - c, 0), within `longest` of the start.
-    new, slope, diagonal = weights.tolist(), gradient.copy(), hessian.diagonal().tolist()
-    pulls = penalties.tolist()
-    low, high = (weights - longest).tolist(), (weights + longest).tolist()
-    for _ in range(MAX_SWEEPS):
-        largest = 0.0
-        for j, (curve, pull) in enumerate(zip(diagonal, pulls, strict=True)):
-            target = curve * new[j] - float(slope[j])
-            value = ((target - pull if target > 0 else target + pull) / curve) if abs(target) > pull else 0.0
-            value = min(max(value, low[j]), high[j])
-            change = value - new[j]
-            if change:
-                slope += change * hessian[j]
-                new[j] = value
-                largest = max(largest, abs(change))
-        if largest < 1e-3:
-            break
-    return np.array(new)
+    strongest = breaking[np.argsort(-excess[breaking], kind="stable")[: max(GROWTH, len(used))]]
+    return np.union1d(used, strongest)

@@ -1,7 +1,8 @@
 """LinearTerm: the part of a label's logit that is a weighted sum of features."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import IntEnum
 
 import numpy as np
 import torch
@@ -13,6 +14,17 @@ from eventcargo.errors import DataError, counted
 from eventcargo.features import AT_END, FAMILIES, Events, Moments, chosen_moments
 
 Ints = NDArray[np.int64]
+
+
+class Effort(IntEnum):
+    """How far the fit of a label came in the time there was."""
+
+    NONE = 0
+    """its base rate"""
+    PRESENCE = 1
+    """presence of event types; not all of order, count and time was looked at"""
+    ALL = 2
+    """all families of features"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +39,7 @@ class LinearTerm:
     keys: Mapping[str, Ints]
     weights: Tensor  # (features, labels)
     bias: Tensor  # (labels,)
+    effort: Tensor | None = None  # (labels,), values of `Effort`; None: all
 
     @property
     def n_features(self) -> int:
@@ -34,7 +47,7 @@ class LinearTerm:
 
     def to(self, device: torch.device | str) -> "LinearTerm":
         """The same term with its weights on another device."""
-        return LinearTerm(self.size, self.window, self.keys, self.weights.to(device), self.bias.to(device))
+        return replace(self, weights=self.weights.to(device), bias=self.bias.to(device))
 
     def logits(self, batch: Batch, labels_at: NDArray[np.bool_], label_columns: Ints | None = None) -> Tensor:
         """Logits given ids 0 to i at the requested positions: (positions, labels)."""
@@ -76,7 +89,8 @@ class LinearTerm:
         """All parts as named tensors, for a safetensors file."""
         keys = {f"keys.{family}": torch.from_numpy(keys.copy()) for family, keys in self.keys.items()}
         shape = torch.tensor([self.size, self.window])
-        return {"shape": shape, "weights": self.weights.contiguous(), "bias": self.bias, **keys}
+        effort = {} if self.effort is None else {"effort": self.effort}
+        return {"shape": shape, "weights": self.weights.contiguous(), "bias": self.bias, **keys, **effort}
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor]) -> "LinearTerm":
@@ -98,7 +112,7 @@ class LinearTerm:
                 f"{counted(n_keys, 'feature')} and {counted(len(bias), 'label')}; the file is damaged"
             )
         size, window = tensors["shape"].tolist()
-        return cls(size, window, keys, weights, bias)
+        return cls(size, window, keys, weights, bias, tensors.get("effort"))
 
 
 def _summed(bags: Ints, features: Ints, n_bags: int, weights: Tensor) -> Tensor:

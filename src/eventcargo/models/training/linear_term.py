@@ -2,6 +2,7 @@
 
 import time
 
+from eventcargo.deadline import Deadline
 from eventcargo.events import EventDataset
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.linear.term import LinearTerm
@@ -35,7 +36,13 @@ def run_term(
         limit = SHARE * config.time_limit
         known = data.select(data.label_rows.lengths > 0) if config.unlabelled else data
         term = fit_linear(
-            known, vocabulary, max_length, linear, seed=config.seed, progress=progress, seconds=limit
+            known,
+            vocabulary,
+            max_length,
+            linear,
+            seed=config.seed,
+            progress=progress,
+            deadline=Deadline.after(limit),
         )
         tensors = term.to_tensors()
     shared = group.broadcast_tensors(tensors)
