@@ -5,8 +5,9 @@ about causes means nothing.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from eventcargo.errors import DataError
 from eventcargo.files import read_document, write_document
@@ -41,6 +42,8 @@ class Quality:
     labels: tuple[LabelQuality, ...]
     overall: Mapping[str, float | None]
     events: Mapping[str, float]
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """what the linear term and the network cost, what the network brought, and what was left out"""
 
     @property
     def untrusted(self) -> tuple[str, ...]:
@@ -57,6 +60,6 @@ class Quality:
         content = read_document(path, FORMAT, FORMAT_VERSION, ADVICE)
         try:
             rows = tuple(LabelQuality(**row) for row in content["labels"])
-            return cls(rows, content["overall"], content["events"])
+            return cls(rows, content["overall"], content["events"], content.get("training", {}))
         except (KeyError, TypeError) as error:
             raise DataError(f"{path} holds no quality figures: {error}; {ADVICE}") from None

@@ -15,6 +15,9 @@ from eventcargo.oneshot.config import ExtractConfig
 TRAINING = {"default": 0.7, "fast": 0.6, "paper": 0.5}
 """Share of the time limit for training, by preset; the paper's phase 1 takes longer."""
 
+TRIAL = 100
+"""Steps of training after which the network has to show that it helps."""
+
 TESTING = 0.85
 """Share of the time limit after which phase 1 starts no further shard."""
 
@@ -72,7 +75,8 @@ class DiscoverConfig(Settings):
     @property
     def train(self) -> TrainConfig:
         share = f"{max(self.seconds * TRAINING[self.preset], 1):.0f}s"
-        return TrainConfig(max_time=share, steps=self.steps, seed=self.seed, device=self.device)
+        trial = TRIAL if self.extract.tests == ("total",) else 0  # the prefix test needs the next event
+        return TrainConfig(max_time=share, steps=self.steps, trial=trial, seed=self.seed, device=self.device)
 
     @property
     def extract(self) -> ExtractConfig:

@@ -158,6 +158,8 @@ def appraise(model: Transformer, kept: EventDataset, held: EventDataset, unlabel
     rows = label_quality(model.label_names, kept.support, rates.labels, answers.truth, answers.whole, logits)
     overall = overall_quality(rows, answers.truth, answers.whole, logits)
     overall["prefix_log_loss"] = float(log_losses(prefix, answers.truth).mean()) if prefix.size else None
+    if answers.linear is not None:
+        overall["term_log_loss"] = float(log_losses(answers.linear, answers.truth).mean())
     model.mark_untrusted([at for at, row in enumerate(rows) if not row.trusted])
     return Quality(rows, overall, event_quality(model, kept, held, rates))
 

@@ -9,7 +9,7 @@ examples for a slope of its own.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from eventcargo.statistics.log_loss import log_losses
 
@@ -20,7 +20,7 @@ GAIN = 3.0
 """Standard errors by which the Transformer must lower a label's held-out log-loss to pass the gate: with
 hundreds of labels, fewer are often chance, and a label that needs the Transformer costs far more later."""
 
-SHARE = 0.01
+MATTERS = 0.01
 """Share of the base rate's log-loss by which the Transformer must also lower the loss: a gain that is certain
 but too small to matter is not worth its cost."""
 
@@ -105,11 +105,20 @@ def choose_gates(answers: Answers) -> Floats:
     if answers.linear is None:
         return np.ones(answers.truth.shape[1])
     alone, both = (log_losses(logits, answers.truth) for logits in (answers.linear, answers.whole))
-    rates = answers.truth.mean(axis=0, keepdims=True).clip(1e-12, 1 - 1e-12)
-    base = log_losses(np.log(rates) - np.log1p(-rates), answers.truth).sum(axis=0)
-    matters = (alone - both).sum(axis=0) > SHARE * base
+    matters = (alone - both).sum(axis=0) > MATTERS * base_losses(answers.truth)
     helped: Floats = ((lead(alone, both) > GAIN) & matters).astype(np.float64)
     return helped
+
+
+def base_losses(truth: ArrayLike) -> Floats:
+    """The summed log-loss of each label's own rate: (labels,).
+
+    >>> base_losses(np.array([[True], [False]])).round(3).tolist()
+    [1.386]
+    """
+    labels = np.asarray(truth)
+    rates = labels.mean(axis=0, keepdims=True).clip(1e-12, 1 - 1e-12)
+    return log_losses(np.log(rates) - np.log1p(-rates), labels).sum(axis=0)
 
 
 def gated(answers: Answers, gate: Floats) -> Floats:

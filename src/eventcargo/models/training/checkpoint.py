@@ -27,6 +27,7 @@ class State:
     checked: int = 0
     labels_begun: bool = False
     finished: bool = False
+    ended: str = ""  # why the steps ended before the budget
     history: list[dict[str, float]] = field(default_factory=list)
 
 

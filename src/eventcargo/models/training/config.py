@@ -29,6 +29,9 @@ class TrainConfig(BudgetConfig, LossConfig):
     """number of checks on the held-out sequences"""
     patience: int = setting(10, ge=0)
     """stop after this many checks in a row without a better model; 0: never"""
+    trial: int = setting(0, ge=0)
+    """steps after which a run with a linear term ends unless the network has begun to lower the label loss on
+    the held-out sequences, if there is anything left to lower at all; 0: use the whole budget"""
     save_every: int = setting(200, ge=1)
     """steps between checkpoints of a run with a folder"""
     freeze: bool = False

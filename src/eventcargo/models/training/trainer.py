@@ -11,7 +11,7 @@ import math
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from eventcargo.models import appraisal
 from eventcargo.models.appraisal import appraise
 from eventcargo.models.base_rates import Rates
 from eventcargo.models.linear.fit import LinearConfig
-from eventcargo.models.linear.term import LinearTerm
+from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.models.pretrained import load_optimizer, optimizer_tensors, taken, tensors_fingerprint
 from eventcargo.models.training import validation
 from eventcargo.models.training.budget import Clock
@@ -51,6 +51,12 @@ ORDER, STEP = 1, 2
 
 FREE = ("device",)
 """Settings that change where the result is computed, but not the result."""
+
+PROMISING = 1.0
+"""Standard errors by which the network must lower the label loss of the linear term within the trial."""
+
+WARMING = 0.2
+"""Share of the trial in which the learning rate rises."""
 
 SMOOTHING = 0.98
 """Weight of the past in the reported loss."""
@@ -153,6 +159,7 @@ class Training:
                 self._begin_labels()
             if self._held is not None and self.state.step == 0:  # the initial model is a candidate too
                 self._check(self._held)
+                self._begin_or_end(self._held)
             for rows in self._order():
                 self._begin_labels()
                 self._step(rows)
@@ -162,10 +169,53 @@ class Training:
                 self._save_or_stop(listener)
         self._load_best()
         if self._held is not None and self.model.label_names:
-            self.quality = appraise(self.model, self._trained, self._held_out, self._config.unlabelled)
+            measured = appraise(self.model, self._trained, self._held_out, self._config.unlabelled)
+            self.quality = replace(measured, training=self._account())
         self._save_model()
         self._write()
         return self.model
+
+    def _begin_or_end(self, held: Validation) -> None:
+        """End before the first step if the linear term leaves nothing to learn."""
+        if self._config.trial and not held.has_room:
+            self._end(
+                "the linear term leaves nothing to learn: no label has a hundredth of its base rate's loss left"
+            )
+
+    def _try(self) -> None:
+        """At the end of the trial, end if the network does not help."""
+        lead = self.state.history[-1]["lead"]
+        if self.model.linear is not None and lead < PROMISING:
+            self._end(
+                f"after {counted(self.state.step, 'step')} the network did not lower the held-out label loss "
+                f"of the linear term ({lead:+.1f} standard errors)"
+            )
+
+    def _end(self, reason: str) -> None:
+        self.state.finished, self.state.ended = True, reason
+
+    def _account(self) -> dict[str, Any]:
+        """What the linear term and the network cost, and what the network brought."""
+        term = self.model.linear
+        efforts = [] if term is None or term.effort is None else term.effort.tolist()
+        named = list(zip(self.model.label_names, efforts, strict=False))
+        return {
+            "term_seconds": round(self._clock.term_seconds, 3),
+            "network_seconds": round(self._clock.elapsed - self._clock.term_seconds, 3),
+            "steps": self.state.step,
+            "helped": [] if term is None else self._helped(),
+            "ended": self.state.ended,
+            "presence_only": [name for name, effort in named if effort == Effort.PRESENCE],
+            "not_fitted": [name for name, effort in named if effort == Effort.NONE],
+        }
+
+    def _helped(self) -> list[str]:
+        """Labels whose logit at the end of a sequence uses the network."""
+        return [
+            name
+            for name, alone in zip(self.model.label_names, self.model.linear_labels, strict=True)
+            if not alone
+        ]
 
     def _begin_labels(self) -> None:
         """Once pretraining is over, compare models by their labels too, and freeze Tf_x if set."""
@@ -191,7 +241,7 @@ class Training:
         rng = np.random.default_rng([STEP, self._config.seed, self.state.step])
         torch.manual_seed(int(rng.integers(2**62)) + self._group.rank)
         for group in self._optimizer.param_groups:
-            group["lr"] = self._config.rate(self._used(self.state.step + 1))
+            group["lr"] = self._rate()
         batch = self._batches.take(rows)
         loss = self._backward(batch, rng)
         self._group.sum_gradients(self.model.parameters())
@@ -204,6 +254,14 @@ class Training:
         self._seen += int(batch.lengths.sum())
         past = self.state.loss
         self.state.loss = loss if math.isnan(past) else SMOOTHING * past + (1 - SMOOTHING) * loss
+
+    def _rate(self) -> float:
+        """The learning rate of the next step; a trial has its own warm-up, in steps."""
+        step, trial = self.state.step + 1, self._config.trial
+        used = self._used(step)
+        if not trial or used >= self._config.warmup or used < self._config.pretrain:
+            return self._config.rate(used)
+        return self._config.learning_rate * min(1.0, step / (WARMING * trial))
 
     def _backward(self, batch: Batch, rng: np.random.Generator) -> float:
         """Compute the gradients of this process's share of the batch; returns the loss of the whole batch."""
@@ -250,11 +308,13 @@ class Training:
         used = self._used(self.state.step)
         self._report(used)
         self.state.finished = used >= 1
-        number = math.floor(used * self._clock.checks())
-        if self._held is None or (number <= self.state.checked and used < 1):
+        number, is_tried = math.floor(used * self._clock.checks()), self.state.step == self._config.trial
+        if self._held is None or (number <= self.state.checked and used < 1 and not is_tried):
             return
         self.state.checked = number
         self._check(self._held)
+        if is_tried:
+            self._try()
 
     def _check(self, held: Validation) -> None:
         """Check the model on the held-out sequences, and record the time that takes."""

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 from eventcargo.batches import Batch, Batches
 from eventcargo.events import EventDataset
+from eventcargo.models.calibration import MATTERS, Floats, base_losses, lead
+from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.training.losses import LossConfig
 from eventcargo.models.transformer.model import Transformer
+from eventcargo.statistics.log_loss import log_losses
 
 MAX_SEQUENCES, MOST_POSITIONS = 1_000, 2_000
 """Most sequences of a check, and about how many positions before their ends."""
@@ -26,6 +29,7 @@ class Held:
     prefix_loss: float  # nats over all labels, before the end
     label_loss: float  # nats over all labels, at the end
     label_f1: float  # at the end, weighted by support
+    lead: float  # standard errors by which `label_loss` is below that of the linear term alone; 0 without one
 
 
 def set_aside(data: EventDataset, share: float, seed: int) -> tuple[EventDataset, EventDataset]:
@@ -47,8 +51,26 @@ class Validation:
     def __init__(self, data: EventDataset, model: Transformer, config: LossConfig, tokens: int) -> None:
         self._batches = Batches(data[:MAX_SEQUENCES], model.vocabulary, model.max_length)
         self._config, self._tokens = config, tokens
+        self._alone = None if model.linear is None else self._term_losses(model.linear, data)
         inside = int((self._batches.lengths - 1).sum())
         self._share = min(1.0, MOST_POSITIONS / max(inside, 1))
+
+    def _term_losses(self, term: LinearTerm, data: EventDataset) -> Floats:
+        """The label losses of the linear term alone: (sequences, labels)."""
+        labels = data[:MAX_SEQUENCES].label_matrix().toarray()
+        losses = np.zeros(labels.shape)
+        for rows in self._batches.in_order(self._tokens):
+            batch = self._batches.take(rows)
+            losses[rows] = log_losses(term.logits(batch, batch.at_end).cpu().numpy(), labels[rows])
+        return losses
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the linear term leaves any label a loss that a network could clearly lower."""
+        if self._alone is None:
+            return True
+        labels = self._batches.take(np.arange(len(self._alone))).labels
+        return bool((self._alone.sum(axis=0) > MATTERS * base_losses(labels)).any())
 
     def check(self, model: Transformer) -> Held:
         """Losses and label F1 of the model in evaluation mode."""
@@ -60,6 +82,13 @@ class Validation:
             scores = [_score(model, batch, self._draw(batch, rng)) for batch in batches]
         model.train(was_training)
         return self._sum_up(*(np.concatenate(columns) for columns in zip(*scores, strict=True)))
+
+    def _lead(self, ends: Floats) -> float:
+        """Of the label losses at the end, in the order of the batches."""
+        if self._alone is None:
+            return 0.0
+        order = np.concatenate([np.zeros(0, np.int64), *self._batches.in_order(self._tokens)])
+        return float(lead(self._alone.sum(axis=1)[order, None], ends[:, None])[0])
 
     def _draw(self, batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
         return batch.mask & ~batch.at_end & (rng.random(batch.ids.shape) < self._share)
@@ -75,7 +104,8 @@ class Validation:
         event, prefix, end = (_mean(values) for values in (events, losses[~at_end], losses[at_end]))
         share = self._config.end_weight
         total = self._config.event_weight * event + (1 - share) * prefix + share * end
-        return Held(total, event, prefix, end, weighted_f1(labels[at_end] > 0, logits[at_end] > 0))
+        f1 = weighted_f1(labels[at_end] > 0, logits[at_end] > 0)
+        return Held(total, event, prefix, end, f1, self._lead(losses[at_end]))
 
 
 def _mean(values: NDArray[np.float64]) -> float:
