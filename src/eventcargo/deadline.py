@@ -2,8 +2,18 @@
 
 import math
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from eventcargo.errors import EventCargoWarning, counted
+
+MOST_NAMED = 10
+"""Most labels named in a warning."""
+
+
+class OutOfTime(Exception):  # noqa: N818 (it is no error)
+    """Raised in the middle of a piece of work that the deadline ends."""
 
 
 @dataclass(frozen=True)
@@ -34,3 +44,20 @@ class Deadline:
     def share(self, share: float) -> "Deadline":
         """The moment at which this share of the time that is left will have passed."""
         return self if math.isinf(self.at) else Deadline(self.at - (1 - share) * self.left, self.clock)
+
+    def check(self) -> None:
+        """Raise `OutOfTime` if it is over."""
+        if self.is_over:
+            raise OutOfTime
+
+
+NEVER = Deadline()
+"""The deadline of work that may take as long as it needs."""
+
+
+def warn_of_left_out(what: str, labels: Sequence[str], n_labels: int) -> None:
+    """Warn of labels for which there was no time, named in the given order; nothing if there are none."""
+    if labels:
+        some = ", ".join(labels[:MOST_NAMED]) + (", ..." if len(labels) > MOST_NAMED else "")
+        share = f"{len(labels):,} of {counted(n_labels, 'label')} ({some})"
+        warnings.warn(f"for lack of time, {what} of {share}; allow more", EventCargoWarning, stacklevel=3)

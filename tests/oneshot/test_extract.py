@@ -1,3 +1,4 @@
+import itertools
 import json
 import shutil
 import signal
@@ -8,12 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from eventcargo import EdgeTable, EventDataset
+from eventcargo.deadline import Deadline
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
+from eventcargo.oneshot.cases import select_cases
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
 from eventcargo.oneshot.score_shard import BLOCK
@@ -228,7 +232,17 @@ def test_stages_are_told(fitted: Transformer, chain: EventDataset, tmp_path: Pat
 def test_when_time_is_up_what_was_not_tested_is_counted_and_told(
     fitted: Transformer, chain: EventDataset, whole: Path, tmp_path: Path
 ) -> None:
+    brief = Deadline(30, clock=itertools.count(step=0.5).__next__)  # its time passes with every look
     with pytest.warns(EventCargoWarning, match="of 600 sequences were not tested within the time limit"):
-        extract(fitted, chain, tmp_path / "edges", CONFIG, seconds=0)
+        extract(fitted, chain, tmp_path / "edges", CONFIG, deadline=brief)
     tested = EdgeTable.read(tmp_path / "edges").support["sequences"].sum()
     assert 0 < tested < EdgeTable.read(whole).support["sequences"].sum()
+
+
+def test_cases_without_a_label_are_those_of_the_sequences_looked_at_in_time(
+    fitted: Transformer, chain: EventDataset
+) -> None:
+    seeds = np.arange(600)
+    with pytest.warns(EventCargoWarning, match="600 of 600 sequences were not looked at"):
+        cases = select_cases(fitted, chain, CONFIG, seeds, deadline=Deadline.after(0))
+    assert (cases.present.nnz > 0, cases.absent.nnz) == (True, 0)

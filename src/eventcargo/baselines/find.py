@@ -19,6 +19,7 @@ from eventcargo.baselines.mi_mcf import MiMcf
 from eventcargo.baselines.pc import PcdByPcd, cmb, mb_by_mb
 from eventcargo.baselines.screens import l1_logistic, lift, mutual_information
 from eventcargo.config import Settings, setting
+from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
@@ -119,8 +120,12 @@ def find_boundaries(
     method: str = "iamb",
     config: BaselineConfig | None = None,
     progress: OnProgress | None = None,
+    deadline: Deadline = NEVER,
 ) -> LabelGraph:
     """Find the boundary of every label by a classical method on event presence.
+
+    The most frequent labels come first. Labels not reached before the deadline are not in the graph, and a
+    warning names them.
 
     >>> from eventcargo.events import EventSequence
     >>> sequences = [EventSequence(f"{i:03}", ("P01", "U02") if i % 2 else ("U02",), (0.0,) * (1 + i % 2),
@@ -135,17 +140,21 @@ def find_boundaries(
         return LabelGraph.from_boundaries({label: [] for label in support}, support)
     task = _task(data, config)
     solve = METHODS[method](task)
-    blocks = [
-        range(at, min(at + BLOCK_LABELS, len(task.targets)))
-        for at in range(0, len(task.targets), BLOCK_LABELS)
-    ]
-    edges: list[dict[str, object]] = []
+    order = np.argsort(-data.support, kind="stable").tolist()
+    blocks = [order[at : at + BLOCK_LABELS] for at in range(0, len(order), BLOCK_LABELS)]
+    edges, done = list[dict[str, object]](), list[int]()
     for block, boundaries in zip(blocks, _in_order(solve, blocks, config.workers), strict=True):
+        if deadline.is_over:
+            break
         for label, boundary in zip(block, boundaries, strict=True):
             edges += _edges(task, label, boundary)
+        done += block
         if progress is not None:
-            progress("baseline", block.stop, len(task.targets), f"labels by {method}")
-    return LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), support)
+            progress("baseline", len(done), len(order), f"labels by {method}")
+    names = [data.label_names[label] for label in order]
+    warn_of_left_out(f"no boundary was found by {method}", names[len(done) :], len(names))
+    reached = {data.label_names[label]: support[data.label_names[label]] for label in sorted(done)}
+    return LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), reached)
 
 
 def check_method(method: str) -> None:
@@ -161,7 +170,7 @@ def _task(data: EventDataset, config: BaselineConfig) -> _Task:
     return _Task(data, test, targets, alpha, config)
 
 
-def _in_order(solve: Solve, blocks: Sequence[range], workers: int) -> Iterator[list[list[int]]]:
+def _in_order(solve: Solve, blocks: Sequence[list[int]], workers: int) -> Iterator[list[list[int]]]:
     n_workers = workers or os.cpu_count() or 1
     with ThreadPoolExecutor(n_workers) as pool:
         futures = [pool.submit(solve, block) for block in blocks]

@@ -43,10 +43,13 @@ def _summary(quality: Quality) -> list[str]:
             f"log-loss {all_labels['log_loss']:.4f} ({all_labels['raw_log_loss']:.4f} before calibration, "
             f"{all_labels['base_log_loss']:.4f} for base rates)."
         )
-    lines.append(
-        f"Next event: perplexity {events['perplexity']:,.1f}; from single events "
-        f"{events['unigram_perplexity']:,.1f}, from pairs of neighbours {events['bigram_perplexity']:,.1f}."
-    )
+    if events:
+        single, pairs = events["unigram_perplexity"], events["bigram_perplexity"]
+        lines.append(
+            f"Next event: perplexity {events['perplexity']:,.1f}; from single events {single:,.1f}, "
+            f"from pairs of neighbours {pairs:,.1f}."
+        )
+    lines += training_lines(quality)
     untrusted = [row for row in quality.labels if not row.trusted]
     if untrusted:
         lines.append(
@@ -55,4 +58,19 @@ def _summary(quality: Quality) -> list[str]:
         lines += [f"  {row.label}: {row.reason}" for row in untrusted[:MAX_LABELS]]
     if len(untrusted) > MAX_LABELS:
         lines.append(f"  and {len(untrusted) - MAX_LABELS:,} more in quality.json")
+    return lines
+
+
+def training_lines(quality: Quality) -> list[str]:
+    """What the linear term and the network cost, and what the network brought."""
+    training = quality.training
+    if not training:
+        return []
+    steps, helped = counted(training["steps"], "step"), counted(len(training["helped"]), "label")
+    lines = [
+        f"Training: {training['term_seconds']:,.0f} s for the linear term, "
+        f"{training['network_seconds']:,.0f} s for {steps} of the network, which helps {helped}."
+    ]
+    if training["ended"]:
+        lines.append(f"Training ended early: {training['ended']}.")
     return lines

@@ -18,12 +18,12 @@ TRAINING = {"default": 0.7, "fast": 0.6, "paper": 0.5}
 TRIAL = 100
 """Steps of training after which the network has to show that it helps."""
 
-TESTING = 0.85
-"""Share of the time limit after which phase 1 starts no further shard."""
+ENDS = {"extract": 0.85, "verify": 0.9, "baseline": 0.94, "rules": 0.97, "judge": 0.99}
+"""Share of the time limit after which a stage ends, whatever is left of its work."""
 
 SIZE_OF = {"default": "small", "fast": "tiny", "paper": "paper"}
 CRITERION_OF = {"default": "", "fast": "", "paper": "adaptive"}
-PAPER_SHARD = 512
+PAPER_SHARD = 256
 """Sequences per shard if each takes long: the time limit of phase 1 is checked between shards."""
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from eventcargo.baselines import find_boundaries
-from eventcargo.discovery.config import TESTING, DiscoverConfig
+from eventcargo.deadline import Deadline
+from eventcargo.discovery.config import ENDS, TRAINING, DiscoverConfig
 from eventcargo.discovery.results import RunResults, read_quality, read_report_input, read_results
 from eventcargo.discovery.run_folder import (
     BASELINE,
@@ -63,11 +64,13 @@ def discover(
     model: DensityModel | None = None,
     resume: bool = False,
     progress: OnProgress | None = None,
+    began: float | None = None,
 ) -> RunResults:
     """Run all stages in the folder `run`: train, extract, fuse, verify, baseline, rules, judge, report.
 
     A given `model` is used as it is and not trained. An existing run is continued only with `resume=True` and
-    the same settings and data.
+    the same settings and data. The time limit counts from `began`, a moment of `time.monotonic()`, by default
+    now. Labels for which a stage has no time are named in warnings, the most frequent first.
 
     >>> import tempfile
     >>> from eventcargo.simulation import simulate
@@ -78,7 +81,7 @@ def discover(
     ['L000', 'L001']
     """
     return Discovery(
-        data, run, config, knowledge=knowledge, model=model, resume=resume, progress=progress
+        data, run, config, knowledge=knowledge, model=model, resume=resume, progress=progress, began=began
     ).run()
 
 
@@ -95,7 +98,9 @@ class Discovery:
         model: DensityModel | None = None,
         resume: bool = False,
         progress: OnProgress | None = None,
+        began: float | None = None,
     ) -> None:
+        began = time.monotonic() if began is None else began
         if not data.label_names:
             raise DataError("the data have no labels, so there is no cause to find; read them with labels")
         self.data, self.folder, self.config = data, Path(folder), config
@@ -104,6 +109,7 @@ class Discovery:
             None if knowledge is None else knowledge.resolve(list(data.label_names), list(data.event_names))
         )
         self.manifest = RunManifest.begin(self.folder, self._settings(), resume)
+        self._started = began - self.manifest.used  # as if the run had not been interrupted
 
     def run(self) -> RunResults:
         """Run every stage that is not done yet."""
@@ -150,7 +156,12 @@ class Discovery:
             run=self.folder,
             resume=any(self._path(name).exists() for name in TRAINING_FILES),
             progress=self._on_progress,
+            deadline=self._end(TRAINING[self.config.preset]),
         )
+
+    def _end(self, share: float) -> Deadline:
+        """The moment at which this share of the time limit is used."""
+        return Deadline(self._started + share * self.config.seconds)
 
     def _extract(self, model: DensityModel) -> None:
         extract(
@@ -161,7 +172,7 @@ class Discovery:
             knowledge=self._knowledge,
             resume=True,
             progress=self._on_progress,
-            seconds=max(TESTING * self.config.seconds - self.manifest.used, 0.0),
+            deadline=self._end(ENDS["extract"]),
         )
 
     def _fuse(self) -> None:
@@ -169,17 +180,23 @@ class Discovery:
 
     def _verify(self, model: DensityModel) -> None:
         fused = read_graph(self._path(FUSED))
-        graph = verify(fused, self.data, knowledge=self._known, untrusted=model.untrusted)
+        end = self._end(ENDS["verify"])
+        graph = verify(fused, self.data, knowledge=self._known, untrusted=model.untrusted, deadline=end)
         write_verified(self.folder, graph)
 
     def _baseline(self) -> None:
-        write_graph(find_boundaries(self.data, progress=self._on_progress), self._path(BASELINE))
+        end = self._end(ENDS["baseline"])
+        graph = find_boundaries(self.data, progress=self._on_progress, deadline=end)
+        write_graph(graph, self._path(BASELINE))
 
     def _rules(self, graph: LabelGraph) -> None:
-        write_rules(find_rules(self.data, graph, progress=self._on_progress), self._path(RULES))
+        end = self._end(ENDS["rules"])
+        rules = find_rules(self.data, graph, progress=self._on_progress, deadline=end)
+        write_rules(rules, self._path(RULES))
 
     def _judge(self, graph: LabelGraph) -> None:
-        write_judged(self.folder, graph, judge(self.data, graph, read_quality(self.folder)))
+        quality = read_quality(self.folder)
+        write_judged(self.folder, graph, judge(self.data, graph, quality, deadline=self._end(ENDS["judge"])))
 
     def _report(self) -> None:
         write_report(self._path(REPORT), read_report_input(self.folder, self.data))

@@ -144,8 +144,18 @@ MIN_SEQUENCES = 20
 """With fewer held-out sequences there is no calibration; the model keeps its own logits."""
 
 
-def appraise(model: Transformer, kept: EventDataset, held: EventDataset, unlabelled: bool = False) -> Quality:
-    """Calibrate a model on held-out sequences and return its quality there; it was trained on `kept`."""
+def appraise(
+    model: Transformer,
+    kept: EventDataset,
+    held: EventDataset,
+    unlabelled: bool = False,
+    *,
+    events: bool = True,
+) -> Quality:
+    """Calibrate a model on held-out sequences and return its quality there; it was trained on `kept`.
+
+    The next event is measured only with `events`.
+    """
     held = held[:MAX_SEQUENCES]
     model.calibrate(Calibration(*np.ones((3, len(model.label_names)))))
     answers = ask(model, held)
@@ -161,7 +171,7 @@ def appraise(model: Transformer, kept: EventDataset, held: EventDataset, unlabel
     if answers.linear is not None:
         overall["term_log_loss"] = float(log_losses(answers.linear, answers.truth).mean())
     model.mark_untrusted([at for at, row in enumerate(rows) if not row.trusted])
-    return Quality(rows, overall, event_quality(model, kept, held, rates))
+    return Quality(rows, overall, event_quality(model, kept, held, rates) if events else {})
 
 
 def crossed(answers: Answers) -> tuple[Floats, Floats, bool]:

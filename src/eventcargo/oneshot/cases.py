@@ -7,6 +7,7 @@ of the label's support, which keeps the cost in proportion. A label that costs o
 is tested in at most `max_cases` sequences of either kind: estimating a frequency needs no more.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.config import Settings, setting
+from eventcargo.deadline import NEVER, Deadline
+from eventcargo.errors import EventCargoWarning, counted
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel, walk
 from eventcargo.oneshot.total import reach
@@ -55,11 +58,13 @@ def select_cases(
     progress: OnProgress | None = None,
     *,
     allowed: Flags | None = None,
+    deadline: Deadline = NEVER,
 ) -> Cases:
     """The cases to test.
 
     Of a label with more positives than `max_cases`, those with the smallest `seeds` (one per sequence) are
-    tested. `allowed`, (labels, V), marks the event types that may be hidden for each label.
+    tested. `allowed`, (labels, V), marks the event types that may be hidden for each label. Sequences not
+    reached before the deadline are no cases without a label; a warning says how many.
     """
     costly = ~model.linear_labels & (config.max_cases > 0)
     carried = data.label_matrix()
@@ -67,7 +72,7 @@ def select_cases(
     wanted = np.maximum(wanted, config.min_absent * (config.absent > 0)).astype(np.int64)
     wanted[costly] = np.minimum(wanted[costly], config.max_cases)
     present = _limited(carried, np.where(costly, config.max_cases, len(data)), seeds)
-    return Cases(present, _nearest(model, data, wanted, carried, progress, allowed))
+    return Cases(present, _nearest(model, data, wanted, carried, progress, allowed, deadline))
 
 
 def _limited(carried: sp.csr_array, max_cases: Ints, seeds: Ints) -> sp.csr_array:
@@ -87,10 +92,16 @@ def _nearest(
     carried: sp.csr_array,
     progress: OnProgress | None,
     allowed: Flags | None,
+    deadline: Deadline,
 ) -> sp.csr_array:
     """For each label the `wanted` sequences without it in which it comes closest to being predicted."""
     best = [_Nearest(int(count)) for count in wanted]
     for rows, batch in walk(model, data) if wanted.any() else ():
+        if deadline.is_over:
+            left = f"{len(data) - int(rows[0]):,} of {counted(len(data), 'sequence')}"
+            words = f"for lack of time, {left} were not looked at for cases without a label; allow more"
+            warnings.warn(words, EventCargoWarning, stacklevel=5)
+            break
         reached = reach(model, batch, allowed)
         reached[carried[rows].toarray() > 0] = -np.inf
         for label, nearest in enumerate(best):

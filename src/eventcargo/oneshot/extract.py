@@ -4,8 +4,6 @@ Each shard is written as soon as it is done. A run that was stopped or killed re
 and writes the same bytes as an uninterrupted run.
 """
 
-import math
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -17,6 +15,7 @@ import polars as pl
 import scipy.sparse as sp
 
 from eventcargo.batches import report_cuts
+from eventcargo.deadline import NEVER, Deadline
 from eventcargo.edges import POLARITIES, EdgeFolder, EdgeTable
 from eventcargo.errors import DataError, EventCargoWarning, counted
 from eventcargo.events import EventDataset
@@ -42,6 +41,10 @@ FREE = ("workers", "max_memory")
 """Settings that change how the result is computed, but not the result."""
 
 
+SELECTING = 0.4
+"""Largest share of the time for selecting the cases."""
+
+
 def extract(
     model: DensityModel,
     data: EventDataset,
@@ -51,12 +54,12 @@ def extract(
     knowledge: Knowledge | None = None,
     resume: bool = False,
     progress: OnProgress | None = None,
-    seconds: float = math.inf,
+    deadline: Deadline = NEVER,
 ) -> EdgeFolder:
     """The folder with the edges of all sequences; an existing one is continued only with `resume=True`.
 
-    Pairs of a label and an event type that `knowledge` excludes are not tested. Sequences not reached within
-    `seconds` are not tested either, with a warning; under a time limit, shards run in random order.
+    Pairs of a label and an event type that `knowledge` excludes are not tested. Sequences not reached before
+    the deadline are not tested either, with a warning; under a deadline, shards run in random order.
 
     >>> import tempfile
     >>> from eventcargo import EdgeTable
@@ -69,7 +72,7 @@ def extract(
     >>> edges.filter(label="L000")["event"].unique().sort().to_list()
     ['E00000', 'E00001']
     """
-    config, deadline = config or ExtractConfig(), time.monotonic() + seconds
+    config = config or ExtractConfig()
     if not data.label_names:
         raise DataError("the data have no labels, against which phase 1 tests events; read them with labels")
     check_labels(model, data)
@@ -79,20 +82,17 @@ def extract(
     size = -(-config.shard // BLOCK) * BLOCK
     folder = EdgeFolder.create(Path(out), _plan(model, data, config, size, knowledge), resume)
     seeds = sequence_seeds(data, config.seed)
-    cases = _cases(folder, model, data, config, seeds, progress, allowed)
+    cases = _cases(folder, model, data, config, seeds, progress, allowed, deadline.share(SELECTING))
     pooled = _pooled_threshold(folder, model, data, config, seeds) if config.pools else None
     _report_short(config, data, pooled)
-    task = Task(data, cases, seeds, size, config, pooled, allowed)
-    _run(model, task, folder, progress, deadline)
+    _run(model, Task(data, cases, seeds, size, config, pooled, allowed, deadline), folder, progress)
     return folder
 
 
-def _run(
-    model: DensityModel, task: Task, folder: EdgeFolder, progress: OnProgress | None, deadline: float
-) -> None:
+def _run(model: DensityModel, task: Task, folder: EdgeFolder, progress: OnProgress | None) -> None:
     """Score the missing shards; those not reached before the deadline are written empty, as not tested."""
     left, total = folder.missing(), len(task.data)
-    if deadline < math.inf:
+    if task.deadline != NEVER:
         left = np.random.default_rng(task.config.seed).permutation(left).tolist()
     done = total - sum(task.length(number) for number in left)
     with WorkerPool(model, task, folder) as pool:
@@ -100,7 +100,7 @@ def _run(
             done += task.length(number)
             if progress is not None:
                 progress("testing", done, total, "sequences")
-            if time.monotonic() > deadline:
+            if task.deadline.is_over:
                 break
     late = folder.missing()
     for number in late:
@@ -152,11 +152,12 @@ def _cases(
     seeds: Any,
     progress: OnProgress | None,
     allowed: Flags | None,
+    deadline: Deadline,
 ) -> Cases:
     """The cases to test; stored in the folder, so that they are selected only once."""
     path, shape = folder.folder / "cases.parquet", (len(data), len(model.label_names))
     if not path.exists():
-        cases = select_cases(model, data, config, seeds, progress, allowed=allowed)
+        cases = select_cases(model, data, config, seeds, progress, allowed=allowed, deadline=deadline)
         _write_cases(path, cases)
     table = pl.read_parquet(path)
     return Cases(**{name: _matrix(table.filter(polarity=name), shape) for name in POLARITIES})

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.batches import Batch, Batches, packed
+from eventcargo.deadline import NEVER, Deadline
 from eventcargo.edges import POLARITIES, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
@@ -58,8 +59,12 @@ def score_shard(
     cases: Cases,
     configured_tests: Sequence[ConfiguredTest],
     seeds: NDArray[np.int64],
+    deadline: Deadline = NEVER,
 ) -> EdgeTable:
-    """The edges of the sequences of a data set, for the selected cases."""
+    """The edges of the sequences of a data set, for the selected cases.
+
+    Raises `OutOfTime` if the deadline comes before the end.
+    """
     collector = EdgeCollector(model, data)
     for start in range(0, len(data), BLOCK):
         block = np.arange(start, min(start + BLOCK, len(data)))
@@ -75,6 +80,7 @@ def score_shard(
                 )
             asked &= _open(types, asked.shape, configured_test.allowed)
             for rows, batch in _batches(batches, asked.any(axis=1)):
+                deadline.check()
                 scores = configured_test.test.score(model, batch, asked[rows], seeds[block[rows]])
                 edges = _permitted(
                     scores.take(configured_test.threshold.keep(scores)), batch, configured_test.allowed

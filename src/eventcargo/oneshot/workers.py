@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from eventcargo.deadline import NEVER, Deadline, OutOfTime
 from eventcargo.edges import EdgeFolder
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
@@ -27,6 +28,10 @@ PROCESS_BYTES = 700 * 2**20
 """Memory of a worker before it holds a model: Python, torch and its own buffers."""
 
 
+START_SECONDS = 20.0
+"""With less time than this, no worker is started: it would load the model when the time is over."""
+
+
 @dataclass(frozen=True)
 class Task:
     """The work of one extraction, in shards of `size` sequences."""
@@ -38,22 +43,25 @@ class Task:
     config: ExtractConfig
     pooled: float | None = None  # the pooled threshold, if one is fitted
     allowed: NDArray[np.bool_] | None = None  # (labels, V): pairs that may be edges; None: all
+    deadline: Deadline = NEVER
 
     def length(self, number: int) -> int:
         """Number of sequences in a shard."""
         return min(self.size, len(self.data) - number * self.size)
 
     def score_shard(self, number: int, model: DensityModel, folder: EdgeFolder) -> int:
-        """Score a shard, write it and return its number."""
+        """Score a shard, write it and return its number; nothing is written if the time runs out."""
         rows = np.arange(number * self.size, number * self.size + self.length(number))
-        table = score_shard(
-            model,
-            self.data.select(rows),
-            self.cases.rows(rows),
-            self.config.configured_tests(self.pooled, self.allowed),
-            self.seeds[rows],
-        )
-        folder.write(number, table)
+        with suppress(OutOfTime):
+            table = score_shard(
+                model,
+                self.data.select(rows),
+                self.cases.rows(rows),
+                self.config.configured_tests(self.pooled, self.allowed),
+                self.seeds[rows],
+                self.deadline,
+            )
+            folder.write(number, table)
         return number
 
 
@@ -128,7 +136,8 @@ def pool_size(model: DensityModel, task: Task) -> int:
     """Number of processes: `workers`, or by default one per core if forward passes are needed, else 1."""
     passes = "prefix" in task.config.tests or bool((~model.linear_labels).any())
     movable = model.can_be_saved and model.device.type == "cpu"
-    asked = task.config.workers or ((os.cpu_count() or 1) if passes else 1)
+    pays = passes and task.deadline.left > START_SECONDS
+    asked = task.config.workers or ((os.cpu_count() or 1) if pays else 1)
     fitting = memory(task.config.max_memory) // (PROCESS_BYTES + 2 * model.n_bytes)
     if fitting < 1:
         raise ConfigError(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
 from eventcargo.config import Settings, setting
+from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
@@ -58,8 +59,12 @@ def find_rules(
     config: RuleConfig = RuleConfig(),  # noqa: B008 (frozen)
     *,
     progress: OnProgress | None = None,
+    deadline: Deadline = NEVER,
 ) -> dict[str, Rule | None]:
     """The rule of every label of a graph; None if no rule is good enough on held-out sequences.
+
+    The most frequent labels come first. Labels not reached before the deadline have no entry, and a warning
+    names them.
 
     >>> from eventcargo.simulation import simulate
     >>> simulated = simulate("short", sequences=600, labels=2, seed=100)
@@ -76,13 +81,17 @@ def find_rules(
     occurrences = Occurrences.locate(data, {event for events in boundaries.values() for event in events})
     carried = data.label_matrix().tocsc()
     draw = np.random.default_rng(config.seed).random(len(data))
-    rules: dict[str, Rule | None] = {}
-    for done, (label, events) in enumerate(boundaries.items(), 1):
+    rules, support = dict[str, Rule | None](), data.label_support
+    order = sorted(boundaries, key=lambda label: -support[label])
+    for done, label in enumerate(order, 1):
+        if deadline.is_over:
+            warn_of_left_out("no rule was looked for", order[done - 1 :], len(order))
+            break
         column = carried[:, [data.label_names.index(label)]].toarray().ravel().astype(bool)
-        rules[label] = _find(label, events, occurrences, column, draw, config)
+        rules[label] = _find(label, boundaries[label], occurrences, column, draw, config)
         if progress is not None:
             progress("rules", done, len(boundaries), "labels")
-    return rules
+    return {label: rules[label] for label in boundaries if label in rules}
 
 
 def _find(

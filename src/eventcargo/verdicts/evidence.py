@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
@@ -26,7 +27,9 @@ class Evidence:
         quality: Quality | None,
         config: JudgeConfig,
         seed: int = 0,
+        deadline: Deadline = NEVER,
     ) -> None:
+        self._deadline = deadline
         self.data, self.graph, self.config, self._seed = data, graph, config, seed
         self.labels, self.presence, self.closings = graph.labels, data.presence(), Closings(data)
         self.quality = {row.label: row for row in (quality.labels if quality else ())}
@@ -40,14 +43,29 @@ class Evidence:
     @cached_property
     def predictabilities(self) -> list[Predictability | None]:
         """Each label predicted from its boundary; None if too few sequences carry it, or all do."""
-        predictor, predictabilities = Predictor(self.data), list[Predictability | None]()
-        for number, members in enumerate(self.members):
-            enough = self.config.doubt_below <= self.support[number] < len(self.data)
-            rng = np.random.default_rng([self._seed, number])
-            predictabilities.append(
-                predictor.predict(self.carried[:, number], members, rng) if enough else None
-            )
-        return predictabilities
+        predictor, found = Predictor(self.data), dict[int, Predictability]()
+        for number in self._order:
+            if self._deadline.is_over:
+                break
+            if self._is_judged(number):
+                rng = np.random.default_rng([self._seed, number])
+                found[number] = predictor.predict(self.carried[:, number], self.members[number], rng)
+        return [found.get(number) for number in range(len(self.labels))]
+
+    @cached_property
+    def late(self) -> frozenset[int]:
+        """The numbers of the labels for which there was no time."""
+        late = [at for at in self._order if self._is_judged(at) and self.predictabilities[at] is None]
+        warn_of_left_out("no verdict was reached", [self.labels[number] for number in late], len(self.labels))
+        return frozenset(late)
+
+    @property
+    def _order(self) -> list[int]:
+        """The numbers of the labels, the most frequent first."""
+        return [int(number) for number in np.argsort(-self.support, kind="stable")]
+
+    def _is_judged(self, number: int) -> bool:
+        return bool(self.config.doubt_below <= self.support[number] < len(self.data))
 
     @cached_property
     def beyond(self) -> dict[int, list[ResidualAssociation]]:

@@ -3,6 +3,7 @@
 The checks cannot see what the data do not contradict: docs/verdicts.md says what each can and cannot see.
 """
 
+from eventcargo.deadline import NEVER, Deadline
 from eventcargo.errors import counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
@@ -20,8 +21,11 @@ def judge(
     config: JudgeConfig | None = None,
     *,
     seed: int = 0,
+    deadline: Deadline = NEVER,
 ) -> dict[str, Verdict]:
     """A verdict for every label of the graph; `quality` describes the label models on held-out sequences.
+
+    The most frequent labels come first; labels not reached before the deadline are doubted.
 
     >>> from eventcargo.events import EventSequence
     >>> kinds = [(("x", "y"), ("bad",)), (("y",), ())] * 60
@@ -33,9 +37,12 @@ def judge(
     >>> judge(data, LabelGraph.from_boundaries({"bad": []}))["bad"].reasons[0]
     'no event type was found to cause it'
     """
-    evidence = Evidence(data, graph, quality, config or JudgeConfig(), seed)
+    evidence = Evidence(data, graph, quality, config or JudgeConfig(), seed, deadline)
     verdicts = {}
     for number, label in enumerate(evidence.labels):
+        if number in evidence.late:
+            verdicts[label] = Verdict.of(label, [("doubt", "there was no time to judge it")])
+            continue
         findings = [finding for check in CHECKS for finding in check(evidence, number)]
         verdicts[label] = Verdict.of(label, findings or [("trust", _trust_reason(evidence, number))])
     return verdicts

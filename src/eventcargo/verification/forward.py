@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.statistics.contingency import Rows
 from eventcargo.statistics.exact_g2 import ExactG2, Ints
 from eventcargo.statistics.g2 import G2Tests, Target
@@ -23,26 +24,35 @@ LOOKED_AT = 5
 
 
 def forward_select(
-    label_tests: Sequence[LabelTest], rounds: int, alpha: float, allowed: NDArray[np.bool_] | None = None
+    label_tests: Sequence[LabelTest],
+    rounds: int,
+    alpha: float,
+    allowed: NDArray[np.bool_] | None = None,
+    deadline: Deadline = NEVER,
 ) -> None:
     """Add to each label, round by round, the event type that depends on it most given its boundary.
 
     Like every edge it must be worth `claim.least`; its p-value must not exceed alpha / number of pairs.
-    `allowed`, (labels, event types), marks the pairs that may be added.
+    `allowed`, (labels, event types), marks the pairs that may be added. A warning names the labels not
+    reached before the deadline.
     """
     growing = list(label_tests)
     if not growing:
         return
     level = alpha / (len(label_tests) * growing[0].verify_data.test.counts.n_columns)
     for _ in range(rounds):
-        growing = list(_blocks(growing, level, allowed))
+        growing = list(_blocks(growing, level, allowed, deadline))
 
 
 def _blocks(
-    growing: Sequence[LabelTest], level: float, allowed: NDArray[np.bool_] | None
+    growing: Sequence[LabelTest], level: float, allowed: NDArray[np.bool_] | None, deadline: Deadline
 ) -> Iterator[LabelTest]:
     """One step for every label; yields those whose boundary grew."""
     for at in range(0, len(growing), BLOCK_LABELS):
+        if deadline.is_over:
+            late = [label_test.name for label_test in growing[at:]]
+            warn_of_left_out("not all missing event types were looked for", late, len(growing))
+            return
         block = growing[at : at + BLOCK_LABELS]
         questions = [(Target(label_test.positives), label_test.members[:MAX_GIVEN]) for label_test in block]
         for label_test, screen in zip(block, block[0].verify_data.test.many(questions), strict=True):

@@ -30,6 +30,7 @@ import numpy as np
 import polars as pl
 
 from eventcargo.config import Settings, setting
+from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
@@ -38,6 +39,9 @@ from eventcargo.statistics.discoveries import discoveries
 from eventcargo.verification.claims import Claim
 from eventcargo.verification.forward import forward_select
 from eventcargo.verification.label_test import LabelTest, VerifyData
+
+GROWING = 0.5
+"""Largest share of the time for adding missing event types."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +62,15 @@ def verify(
     config: VerifyConfig | None = None,
     knowledge: Resolved | None = None,
     untrusted: Collection[str] = (),
+    deadline: Deadline = NEVER,
 ) -> LabelGraph:
     """The graph with p-values and gains, without refuted edges and with missing ones added.
 
     The gain, which orders a boundary, is what the event type is worth by the data, in nats per sequence with
     the label. The p-value is null if no test was possible. An added edge has no frequency; its strength is
     its gain. Required edges stay, forbidden edges are not added. For `untrusted` labels, whose model is no
-    witness, the data alone decide.
+    witness, the data alone decide. The most frequent labels come first; edges of labels not reached before
+    the deadline stay as they are, and a warning names these labels.
 
     >>> from dataclasses import replace
     >>> from eventcargo.events import EventSequence
@@ -81,13 +87,19 @@ def verify(
     required = frozenset[tuple[str, str]]() if knowledge is None else knowledge.required
     label_tests = _label_tests(graph, verify_data, config, required)
     allowed = None if knowledge is None else knowledge.table(data.label_names, data.event_names)
-    forward_select(label_tests, config.rounds, config.alpha, allowed)
+    label_tests.sort(key=lambda label_test: -len(label_test.positives))
+    forward_select(label_tests, config.rounds, config.alpha, allowed, deadline.share(GROWING))
     tested = [label_test for label_test in label_tests if label_test.claims]
     level = config.alpha / max(1, sum(len(label_test.claims) for label_test in tested))
+    late = list[str]()
     for label_test in tested:
+        if deadline.is_over:
+            late.append(label_test.name)
+            continue
         label_test.ask(level)
         if label_test.name in untrusted:
             label_test.backward_eliminate(level, config.alpha)
+    warn_of_left_out("edges were not tested on the data", late, len(label_tests))
     return _graph(graph, data, _kept(tested, config.alpha))
 
 

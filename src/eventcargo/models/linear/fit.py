@@ -7,7 +7,6 @@ for a label only if it lowers the log-loss of held-out sequences by more than ch
 
 import os
 import time
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -19,8 +18,8 @@ from threadpoolctl import threadpool_limits
 
 from eventcargo.batches import Batch, Batches
 from eventcargo.config import Settings, setting
-from eventcargo.deadline import Deadline
-from eventcargo.errors import ConfigError, EventCargoWarning, counted
+from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
+from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
 from eventcargo.features import FAMILIES, feature_matrix
 from eventcargo.models.linear.family_selection import Choice, Trial
@@ -104,7 +103,7 @@ def fit_linear(
     config: LinearConfig | None = None,
     seed: int = 0,
     progress: OnProgress | None = None,
-    deadline: Deadline = Deadline(),  # noqa: B008 (frozen)
+    deadline: Deadline = NEVER,
 ) -> LinearTerm:
     """Fit the linear term of a data set, label by label, the most frequent first.
 
@@ -279,13 +278,7 @@ def _refit(X: sp.csc_array, y: NDArray[np.float64], columns: Ints, trial: Trial)
 def _tell(efforts: list[tuple[str, Effort]]) -> None:
     """Warn of labels for which there was no time; the most frequent come first."""
     for effort, words in TOLD.items():
-        names = [name for name, own in efforts if own == effort]
-        if names:
-            some = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
-            labels = f"{len(names):,} of {counted(len(efforts), 'label')} ({some})"
-            warnings.warn(
-                f"for lack of time, {words} of {labels}; allow more", EventCargoWarning, stacklevel=3
-            )
+        warn_of_left_out(words, [name for name, own in efforts if own == effort], len(efforts))
 
 
 TOLD = {
@@ -293,9 +286,6 @@ TOLD = {
     Effort.NONE: "nothing but the base rate was fitted",
 }
 """What is told of labels by how far their fit came."""
-
-MOST_NAMED = 10
-"""Most labels named in a warning."""
 
 
 def _term(fits: list[_Fitted], keys: dict[str, Ints], size: int, window: int) -> LinearTerm:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from eventcargo.config import Settings, setting
+from eventcargo.deadline import NEVER, Deadline
 from eventcargo.errors import ConfigError
 from eventcargo.models.training.distributed import ProcessGroup
 
@@ -41,9 +42,12 @@ class BudgetConfig(Settings):
             return seconds(self.max_time)
         return math.inf if self.steps else DEFAULT_SECONDS
 
-    def used(self, step: int, elapsed: float, reserved: float = 0.0) -> float:
-        """Share of the budget used; `reserved` seconds are kept for the work after the last step."""
-        limit = max(self.time_limit - reserved, 1e-9)
+    def used(self, step: int, elapsed: float, reserved: float = 0.0, limit: float = math.inf) -> float:
+        """Share of the budget used; `reserved` seconds are kept for the work after the last step.
+
+        `limit` is a time limit besides that of the settings.
+        """
+        limit = max(min(self.time_limit, limit) - reserved, 1e-9)
         by_steps = step / self.steps if self.steps else 0.0
         return min(max(by_steps, elapsed / limit), 1.0)
 
@@ -86,8 +90,10 @@ class Clock:
     `end_checks` is the time to reserve for the end, in units of one check.
     """
 
-    def __init__(self, config: BudgetConfig, checks: int, group: ProcessGroup) -> None:
-        self._config, self._checks, self._group = config, checks, group
+    def __init__(
+        self, config: BudgetConfig, checks: int, group: ProcessGroup, deadline: Deadline = NEVER
+    ) -> None:
+        self._config, self._checks, self._group, self._deadline = config, checks, group, deadline
         self._started = time.monotonic()
         self._resumed_at = self._prepared = self._check_seconds = 0.0
         self.term_seconds, self.end_checks = 0.0, 1.0
@@ -113,11 +119,20 @@ class Clock:
         """Seconds since the steps began in this process."""
         return max(self._here() - self._prepared, 1e-9)
 
+    @property
+    def limit(self) -> float:
+        """Seconds that the run may take, including those before it was resumed."""
+        return min(self._config.time_limit, self._resumed_at + self._deadline.at - self._started)
+
+    @property
+    def seconds_left(self) -> float:
+        return self.limit - self.elapsed
+
     def used(self, step: int) -> float:
         """Share of the budget used after this many steps, the same in all processes."""
-        limit, spent = self._config.time_limit, self.term_seconds
+        limit, spent = self.limit, self.term_seconds
         reserved = min(self._check_seconds * self.end_checks, MAX_RESERVED * limit)
-        used = self._config.used(step, self.elapsed - spent, reserved + spent)
+        used = self._config.used(step, self.elapsed - spent, reserved + spent, limit)
         return self._group.broadcast(used)[0] if math.isfinite(limit) else used
 
     def left(self, used: float) -> float:
@@ -130,7 +145,7 @@ class Clock:
 
     def checks(self) -> int:
         """Number of checks; with a time limit, they take no more than a tenth of it."""
-        room = CHECK_SHARE * self._config.time_limit
+        room = CHECK_SHARE * self.limit
         if not self._check_seconds or math.isinf(room):
             return self._checks
         return min(self._checks, max(1, int(room / self._check_seconds)))

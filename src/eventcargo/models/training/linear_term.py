@@ -26,6 +26,7 @@ def run_term(
     folder: RunFolder | None,
     group: ProcessGroup,
     progress: OnProgress | None,
+    deadline: Deadline,
 ) -> tuple[LinearTerm, float]:
     """The linear term of the training sequences, the same in all processes, and the seconds it took."""
     stored = folder.read_linear() if folder else None
@@ -33,7 +34,7 @@ def run_term(
         return LinearTerm.from_tensors(stored[1]), stored[0]
     began, tensors = time.monotonic(), None
     if group.is_main:
-        limit = SHARE * config.time_limit
+        limit = SHARE * min(config.time_limit, deadline.left)
         known = data.select(data.label_rows.lengths > 0) if config.unlabelled else data
         term = fit_linear(
             known,

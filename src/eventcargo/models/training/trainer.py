@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import Batch, Batches, report_cuts
+from eventcargo.deadline import NEVER, Deadline
 from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.models import appraisal
@@ -55,6 +56,12 @@ FREE = ("device",)
 PROMISING = 1.0
 """Standard errors by which the network must lower the label loss of the linear term within the trial."""
 
+LEAST_SECONDS = 10.0
+"""With less time than this left after the linear term, the network is not begun."""
+
+SHORT, SHORT_CHECK, SHORT_APPRAISAL = 120.0, 100, 1_000
+"""A run of fewer seconds checks and measures the model on fewer held-out sequences."""
+
 WARMING = 0.2
 """Share of the trial in which the learning rate rises."""
 
@@ -72,13 +79,14 @@ def train(
     run: str | Path | None = None,
     resume: bool = False,
     progress: OnProgress | None = None,
+    deadline: Deadline = NEVER,
 ) -> Transformer:
     """Train a Transformer on all but the held-out sequences and return the best model of the run.
 
     The linear term is fitted with the settings `linear` if `transformer.linear` is set, or passed as `linear`
     itself together with its `vocabulary`, which defaults to all event types of the data. With `run`,
     checkpoints are written to that folder, `resume=True` continues after an interruption, and the result is
-    in `run/model`.
+    in `run/model`. The run ends before the deadline if that comes before the limit of its settings.
 
     >>> from eventcargo.simulation import simulate
     >>> data = simulate("chain", sequences=50).data
@@ -95,6 +103,7 @@ def train(
         run=run,
         resume=resume,
         progress=progress,
+        deadline=deadline,
     ).run()
 
 
@@ -112,9 +121,10 @@ class Training:
         run: str | Path | None = None,
         resume: bool = False,
         progress: OnProgress | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
         self._config, self._progress, self._group = config, progress, ProcessGroup.present()
-        self._clock = Clock(config, config.checks, self._group)
+        self._clock = Clock(config, config.checks, self._group, deadline)
         vocabulary = vocabulary or Vocabulary.from_dataset(data, config.min_count)
         self._folder = _open_folder(run, _settings(data, config, shape, linear, vocabulary), resume)
         trained, held = set_aside(data, config.held_out, config.seed)
@@ -126,14 +136,23 @@ class Training:
         term = linear if isinstance(linear, LinearTerm) else None
         if isinstance(linear, LinearConfig) and shape.linear and data.label_names:
             term, self._clock.term_seconds = run_term(
-                trained, vocabulary, shape.max_length, config, linear, self._folder, self._group, progress
+                trained,
+                vocabulary,
+                shape.max_length,
+                config,
+                linear,
+                self._folder,
+                self._group,
+                progress,
+                deadline,
             )
         rates = Rates.of(trained, vocabulary, config.unlabelled)
         self.model = make_model(trained, vocabulary, rates, config, shape, term)
         self._trained, self._held_out = trained, held
         self.quality: Quality | None = None
         self._batches = Batches(trained, vocabulary, shape.max_length)
-        self._held = Validation(held, self.model, config, config.tokens) if len(held) else None
+        shown = held[: SHORT_CHECK if self._clock.limit < SHORT else validation.MAX_SEQUENCES]
+        self._held = Validation(shown, self.model, config, config.tokens) if len(held) else None
         is_sampled = config.is_sampled(len(vocabulary))
         self._sampler = Sampler(rates.events, config.sampled) if is_sampled else None
         self._optimizer = make_optimizer(self.model, config)
@@ -157,9 +176,8 @@ class Training:
         with Listener(self._folder is not None) as listener, torch.random.fork_rng(devices=on):
             if not self.state.finished:
                 self._begin_labels()
-            if self._held is not None and self.state.step == 0:  # the initial model is a candidate too
-                self._check(self._held)
-                self._begin_or_end(self._held)
+            if self._held is not None and self.state.step == 0:
+                self._begin(self._held)
             for rows in self._order():
                 self._begin_labels()
                 self._step(rows)
@@ -169,18 +187,23 @@ class Training:
                 self._save_or_stop(listener)
         self._load_best()
         if self._held is not None and self.model.label_names:
-            measured = appraise(self.model, self._trained, self._held_out, self._config.unlabelled)
+            measured = appraise(
+                self.model, self._trained, self._shown(), self._config.unlabelled, events=self.state.step > 0
+            )
             self.quality = replace(measured, training=self._account())
         self._save_model()
         self._write()
         return self.model
 
-    def _begin_or_end(self, held: Validation) -> None:
-        """End before the first step if the linear term leaves nothing to learn."""
-        if self._config.trial and not held.has_room:
-            self._end(
-                "the linear term leaves nothing to learn: no label has a hundredth of its base rate's loss left"
-            )
+    def _begin(self, held: Validation) -> None:
+        """Check the initial model, which is a candidate too; end if the network cannot help."""
+        if self._config.trial and self.model.linear is not None:
+            if not held.has_room:
+                self._end("the linear term leaves no label a hundredth of its base rate's loss to learn")
+            elif self._clock.seconds_left < LEAST_SECONDS:
+                self._end("the linear term left no time for the network")
+        if not self.state.finished:
+            self._check(held)
 
     def _try(self) -> None:
         """At the end of the trial, end if the network does not help."""
@@ -190,6 +213,10 @@ class Training:
                 f"after {counted(self.state.step, 'step')} the network did not lower the held-out label loss "
                 f"of the linear term ({lead:+.1f} standard errors)"
             )
+
+    def _shown(self) -> EventDataset:
+        """The held-out sequences on which the model is measured: fewer if the run is short."""
+        return self._held_out[:SHORT_APPRAISAL] if self._clock.limit < SHORT else self._held_out
 
     def _end(self, reason: str) -> None:
         self.state.finished, self.state.ended = True, reason

@@ -273,6 +273,9 @@ class Transformer(nn.Module, DensityModel):
         label_columns: NDArray[np.int64] | None = None,
     ) -> Densities:
         """Logits at the positions where the masks (B, L) are true; see `DensityModel`."""
+        if events_at is None and labels_at is not None and self.is_term_alone:
+            none = torch.zeros(int(labels_at.sum()), self.config.width, device=self.device)
+            return Densities(None, self.label_logits(none, batch, labels_at, label_columns))
         x, y = self.states(batch, for_labels=labels_at is not None)
         events = labels = None
         if events_at is not None:
@@ -281,6 +284,12 @@ class Transformer(nn.Module, DensityModel):
             chosen = y[torch.as_tensor(labels_at, device=y.device)]
             labels = self.label_logits(chosen, batch, labels_at, label_columns)
         return Densities(events, labels)
+
+    @property
+    def is_term_alone(self) -> bool:
+        """Whether all label logits are the linear term alone, because the network was never trained."""
+        parts = (*self.label_head.parameters(), *self.end_head.parameters())
+        return self.linear is not None and not self.training and not any(bool(part.any()) for part in parts)
 
     @property
     def linear_labels(self) -> NDArray[np.bool_]:
