@@ -232,7 +232,7 @@ def test_stages_are_told(fitted: Transformer, chain: EventDataset, tmp_path: Pat
 def test_when_time_is_up_what_was_not_tested_is_counted_and_told(
     fitted: Transformer, chain: EventDataset, whole: Path, tmp_path: Path
 ) -> None:
-    brief = Deadline(30, clock=itertools.count(step=0.5).__next__)  # its time passes with every look
+    brief = Deadline(8, clock=itertools.count(step=0.5).__next__)  # its time passes with every look
     with pytest.warns(EventCargoWarning, match="of 600 sequences were not tested within the time limit"):
         extract(fitted, chain, tmp_path / "edges", CONFIG, deadline=brief)
     tested = EdgeTable.read(tmp_path / "edges").support["sequences"].sum()
