@@ -4,10 +4,13 @@ import math
 import re
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError
-from eventcargo.models.training.distributed import ProcessGroup
+
+if TYPE_CHECKING:
+    from eventcargo.models.training.distributed import ProcessGroup
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 DEFAULT_SECONDS = 600.0
@@ -86,7 +89,7 @@ class Clock:
     `end_checks` is the time to reserve for the end, in units of one check.
     """
 
-    def __init__(self, config: BudgetConfig, checks: int, group: ProcessGroup) -> None:
+    def __init__(self, config: BudgetConfig, checks: int, group: "ProcessGroup") -> None:
         self._config, self._checks, self._group = config, checks, group
         self._started = time.monotonic()
         self._resumed_at = self._prepared = self._check_seconds = 0.0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from eventcargo.batches import Batch, Batches
 from eventcargo.events import EventDataset
-from eventcargo.models.training.losses import LossConfig
+from eventcargo.models.training.config import LossConfig
 from eventcargo.models.transformer.model import Transformer
 
 MAX_SEQUENCES, MOST_POSITIONS = 1_000, 2_000
