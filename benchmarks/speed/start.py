@@ -76,6 +76,12 @@ def make_run(folder: Path, source: Path) -> Path:
     return run
 
 
+def commit_of(source: Path) -> str:
+    """The commit of a checkout."""
+    command = ["git", "-C", str(source), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
@@ -101,7 +107,8 @@ def main() -> None:
     }
     for case, median in medians.items():
         print(f"{case:32} {median['wall']:6.2f} s wall {median['processor']:6.2f} s processor")
-    print(save("start", {**provenance(SEED), "rounds": options.rounds, "seconds": medians}, options.out))
+    about = {**provenance(SEED), "commit": commit_of(source), "rounds": options.rounds}
+    print(save("start", {**about, "seconds": medians}, options.out))
 
 
 if __name__ == "__main__":
