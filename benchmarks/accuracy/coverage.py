@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eventcargo.fusion import VoteStore, fuse, jeffreys
+from eventcargo.fusion import VoteStore
+from eventcargo.fusion.fuse import fuse
 from eventcargo.models import Oracle
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
 from eventcargo.simulation.exact import ExactConfig, ExactProcess
+from eventcargo.statistics.intervals import jeffreys
 
 from benchmarks.record import provenance, save
 

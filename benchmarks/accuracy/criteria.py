@@ -23,7 +23,8 @@ from eventcargo.edges import EdgeFolder
 from eventcargo.errors import EventCargoWarning
 from eventcargo.evaluation import Scores, count_support
 from eventcargo.events import EventDataset
-from eventcargo.fusion import FuseConfig, VoteStore, fuse
+from eventcargo.fusion import FuseConfig, VoteStore
+from eventcargo.fusion.fuse import fuse
 from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
 from eventcargo.models.training.config import TrainConfig

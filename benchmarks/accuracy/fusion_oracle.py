@@ -16,9 +16,11 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from eventcargo.fusion import FuseConfig, Votes, VoteStore, adaptive, fuse, jeffreys
+from eventcargo.fusion import FuseConfig, Votes, VoteStore, adaptive
 from eventcargo.fusion.counting import GRAINS
+from eventcargo.fusion.fuse import fuse
 from eventcargo.fusion.votes import COUNTS, N_EXPOSED, TESTED
+from eventcargo.statistics.intervals import jeffreys
 
 from benchmarks.record import provenance, save
 

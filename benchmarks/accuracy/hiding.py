@@ -31,7 +31,8 @@ from eventcargo.models.loading import load_model
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import train
 from eventcargo.models.transformer.config import transformer_size
-from eventcargo.oneshot.cases import CasesConfig, select_cases
+from eventcargo.oneshot.cases import select_cases
+from eventcargo.oneshot.config import CasesConfig
 from eventcargo.oneshot.score_shard import sequence_seeds
 from eventcargo.oneshot.scores import bernoulli_kl
 from eventcargo.oneshot.total import Types, end_logits, hidden

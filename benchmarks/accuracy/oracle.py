@@ -13,8 +13,9 @@ import numpy as np
 
 from eventcargo import LabelGraph, evaluate
 from eventcargo.models import Oracle, label_probabilities
-from eventcargo.oneshot.cases import CasesConfig, select_cases
-from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
+from eventcargo.oneshot.cases import select_cases
+from eventcargo.oneshot.config import PAPER, CasesConfig, PrefixConfig
+from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, StaticThreshold
 from eventcargo.oneshot.total import TotalTest

@@ -25,8 +25,9 @@ from eventcargo.models.loading import load_model
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import train
 from eventcargo.models.transformer.config import transformer_size
-from eventcargo.oneshot.cases import CasesConfig, select_cases
-from eventcargo.oneshot.prefix import PAPER, PrefixTest
+from eventcargo.oneshot.cases import select_cases
+from eventcargo.oneshot.config import PAPER, CasesConfig
+from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, EdgeThreshold, StaticThreshold
 from eventcargo.oneshot.total import TotalTest

@@ -14,7 +14,7 @@ import numpy as np
 
 from eventcargo import LabelGraph
 from eventcargo.simulation import Simulated, simulate
-from eventcargo.verdicts import judge
+from eventcargo.verdicts.judge import judge
 
 from benchmarks.record import provenance, save
 

@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 from eventcargo import EdgeTable, EventDataset, LabelGraph, evaluate
 from eventcargo.batches import Batch
 from eventcargo.evaluation import Scores, count_support, evaluate_oneshot
-from eventcargo.fusion import FuseConfig, fuse
+from eventcargo.fusion import FuseConfig
 from eventcargo.fusion.criteria import adaptive
+from eventcargo.fusion.fuse import fuse
 from eventcargo.models.density import DensityModel, label_probabilities, walk
 from eventcargo.models.loading import load_model
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import train
 from eventcargo.models.transformer.config import transformer_size
-from eventcargo.oneshot.cases import CasesConfig, select_cases
-from eventcargo.oneshot.prefix import PAPER, PrefixTest
+from eventcargo.oneshot.cases import select_cases
+from eventcargo.oneshot.config import PAPER, CasesConfig
+from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
 from eventcargo.oneshot.scores import EventScores, OneshotTest
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, RelativeThreshold

@@ -37,7 +37,8 @@ from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.trainer import Training
 from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.prefix import PAPER, PrefixConfig, PrefixTest
+from eventcargo.oneshot.config import PAPER, PrefixConfig
+from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, RelativeThreshold
 from eventcargo.simulation import simulate

@@ -24,7 +24,8 @@ from torch.profiler import ProfilerActivity, profile
 from eventcargo.batches import Batch
 from eventcargo.models.density import Densities, DensityModel
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
+from eventcargo.oneshot.config import PrefixConfig
+from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.thresholds import RelativeThreshold
 from eventcargo.simulation import simulate
 

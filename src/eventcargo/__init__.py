@@ -6,8 +6,9 @@ Markov boundary) come out. `discover` runs everything; `simulate` or `read_event
 quick.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eventcargo.lazy import lazy_names
 
 if TYPE_CHECKING:
     from eventcargo.baselines import find_boundaries
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from eventcargo.errors import ConfigError, DataError, EventCargoError, EventCargoWarning
     from eventcargo.evaluation import evaluate
     from eventcargo.events import EventDataset
-    from eventcargo.fusion import fuse
+    from eventcargo.fusion.fuse import fuse
     from eventcargo.graphs import LabelGraph
     from eventcargo.io import read_events, read_graph, read_meds, write_events, write_graph
     from eventcargo.knowledge import Knowledge
@@ -25,9 +26,33 @@ if TYPE_CHECKING:
     from eventcargo.oneshot.extract import extract
     from eventcargo.sequences import EventSequence
     from eventcargo.simulation import simulate
-    from eventcargo.verdicts import judge
-    from eventcargo.verification import verify
+    from eventcargo.verdicts.judge import judge
+    from eventcargo.verification.verify import verify
     from eventcargo.vocabulary import Vocabulary
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "baselines": "find_boundaries",
+            "discovery": "Cargo DiscoverConfig discover",
+            "edges": "EdgeTable",
+            "errors": "ConfigError DataError EventCargoError EventCargoWarning",
+            "evaluation": "evaluate",
+            "events": "EventDataset",
+            "fusion.fuse": "fuse",
+            "graphs": "LabelGraph",
+            "io": "read_events read_graph read_meds write_events write_graph",
+            "knowledge": "Knowledge",
+            "models.training.trainer": "train",
+            "oneshot.explain": "explain",
+            "oneshot.extract": "extract",
+            "sequences": "EventSequence",
+            "simulation": "simulate",
+            "verdicts.judge": "judge",
+            "verification.verify": "verify",
+            "vocabulary": "Vocabulary",
+        },
+    )
 
 __version__ = "0.1.0"
 
@@ -60,43 +85,3 @@ __all__ = [
     "write_events",
     "write_graph",
 ]
-
-_HOMES = {
-    "Cargo": "discovery",
-    "ConfigError": "errors",
-    "DataError": "errors",
-    "DiscoverConfig": "discovery",
-    "EdgeTable": "edges",
-    "EventCargoError": "errors",
-    "EventCargoWarning": "errors",
-    "EventDataset": "events",
-    "EventSequence": "sequences",
-    "Knowledge": "knowledge",
-    "LabelGraph": "graphs",
-    "Vocabulary": "vocabulary",
-    "discover": "discovery",
-    "evaluate": "evaluation",
-    "explain": "oneshot.explain",
-    "extract": "oneshot.extract",
-    "find_boundaries": "baselines",
-    "fuse": "fusion",
-    "judge": "verdicts",
-    "read_events": "io",
-    "read_graph": "io",
-    "read_meds": "io",
-    "simulate": "simulation",
-    "train": "models.training.trainer",
-    "verify": "verification",
-    "write_events": "io",
-    "write_graph": "io",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'eventcargo' has no attribute {name!r}")
-    return getattr(import_module(f"eventcargo.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__

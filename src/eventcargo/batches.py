@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError, EventCargoWarning, counted
 from eventcargo.events import EventDataset, Ragged
-from eventcargo.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
-
-MARKS = 2
-"""Positions without an event: BOS and EOS."""
+from eventcargo.vocabulary import BOS, EOS, MARKS, PAD, UNK, Vocabulary
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import inspect
 import math
 import textwrap
 from dataclasses import field, fields
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -110,6 +111,7 @@ def field_help(config: type[Any]) -> dict[str, str]:
     return {one.name: texts[one.name] for one in fields(config) if one.name in texts}
 
 
+@cache  # the base of several configs is read once
 def _texts_in(owner: type[Any]) -> dict[str, str]:
     """The strings that directly follow a field in the source of one class."""
     definition = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0]

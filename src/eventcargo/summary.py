@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.errors import counted
-from eventcargo.events import EventDataset, describe_times
+
+if TYPE_CHECKING:
+    from eventcargo.events import EventDataset
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 RARE_SUPPORT = 10
@@ -40,15 +42,17 @@ class Summary:
         return asdict(self)
 
 
-def summarise(data: EventDataset) -> Summary:
+def summarise(data: "EventDataset") -> Summary:
     """Summarise a data set.
 
-    >>> from eventcargo.events import EventSequence
+    >>> from eventcargo.events import EventDataset, EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "x", "y"), (0.0, 1.0, 4.0), ("bad",))])
     >>> summary = summarise(data)
     >>> round(summary.repeated_share, 3), summary.time_span_quantiles[0]
     (0.333, 4.0)
     """
+    from eventcargo.events import describe_times
+
     kinds = data.presence()
     distinct = int(kinds.nnz)
     return Summary(
@@ -73,13 +77,13 @@ def _quantiles(values: NDArray[Any]) -> list[float]:
     return [float(value) for value in np.quantile(values, QUANTILES)] if len(values) else []
 
 
-def _spans(data: EventDataset) -> NDArray[np.float64]:
+def _spans(data: "EventDataset") -> NDArray[np.float64]:
     """Time from the first to the last event of every sequence with events."""
     used = data.lengths > 0
     return data.times[data.rows.stops[used] - 1] - data.times[data.rows.starts[used]]
 
 
-def _problems(data: EventDataset, occurs_in: NDArray[np.int64]) -> Iterator[str]:
+def _problems(data: "EventDataset", occurs_in: NDArray[np.int64]) -> Iterator[str]:
     support = data.support
     counts = (
         (int((support == 0).sum()), "label", "in no sequence; no cause can be found"),
@@ -109,7 +113,7 @@ def _problems(data: EventDataset, occurs_in: NDArray[np.int64]) -> Iterator[str]
             yield f"{counted(count, noun)} {problem}"
 
 
-def _unordered(data: EventDataset) -> int:
+def _unordered(data: "EventDataset") -> int:
     if data.time_kind == "order":
         return 0
     several = data.lengths[data.lengths > 0] > 1

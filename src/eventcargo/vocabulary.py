@@ -8,17 +8,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError, DataError
-from eventcargo.events import EventDataset
 from eventcargo.files import read_document, write_document
+
+if TYPE_CHECKING:
+    from eventcargo.events import EventDataset
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIAL = ("[PAD]", "[BOS]", "[EOS]", "[UNK]")
 
+MARKS = 2
+"""Positions of a sequence without an event: BOS and EOS."""
 
 FORMAT, FORMAT_VERSION = "eventcargo-vocabulary", 1
 
@@ -43,7 +48,7 @@ class Vocabulary:
 
     @classmethod
     def from_dataset(
-        cls, data: EventDataset, min_count: int = 1, max_size: int | None = None
+        cls, data: "EventDataset", min_count: int = 1, max_size: int | None = None
     ) -> "Vocabulary":
         """The event types seen at least `min_count` times, at most `max_size` of them; ties go by name."""
         if min_count < 1 or (max_size is not None and max_size < 1):

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventcargo.baselines import METHODS, BaselineConfig, find_boundaries
-from eventcargo.baselines.find import BLOCK_LABELS
+from eventcargo.baselines.find import BLOCK_LABELS, SOLVERS
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset, EventSequence
 from eventcargo.io import read_events
@@ -201,3 +201,7 @@ def test_data_without_sequences_events_or_labels_have_empty_boundaries(
     assert find_boundaries(silent, method).boundaries == {"bad": []}
     assert find_boundaries(bare, method).boundaries == {}
     assert find_boundaries(data.select([]), method).boundaries == {"both": [], "one": []}
+
+
+def test_every_method_has_a_solver() -> None:
+    assert tuple(SOLVERS) == METHODS

@@ -105,7 +105,7 @@ def test_weights_that_do_not_settle_are_no_warning(monkeypatch: pytest.MonkeyPat
     def hurried(**settings: object) -> LogisticRegression:
         return LogisticRegression(**{**settings, "max_iter": 1})
 
-    monkeypatch.setattr(screens, "LogisticRegression", hurried)
+    monkeypatch.setattr("sklearn.linear_model.LogisticRegression", hurried)
     bits, target = chain(3000, seed=0)
     found = logistic(bits, target)
     assert found[0] == 1

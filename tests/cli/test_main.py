@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from pathlib import Path
 from unittest.mock import patch
 
@@ -30,19 +28,6 @@ def test_help_says_what_every_command_does() -> None:
 def test_without_a_command_the_help_is_shown() -> None:
     done = run(code=2)
     assert "validate" in done.stdout + done.stderr
-
-
-def test_help_loads_nothing_heavy() -> None:
-    script = (
-        "import sys; sys.argv = ['eventcargo', '--help']\n"
-        "from eventcargo.cli import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "heavy = {'torch', 'numpy', 'scipy', 'polars', 'pyarrow', 'sklearn', 'pandas'} & set(sys.modules)\n"
-        "sys.exit(f'loaded {heavy}' if heavy else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_version_is_printed() -> None:

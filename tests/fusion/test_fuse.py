@@ -6,10 +6,11 @@ import polars as pl
 import pytest
 
 from eventcargo import ConfigError, DataError, EdgeTable
-from eventcargo.fusion import CRITERIA, FuseConfig, VoteStore, adaptive, fuse, jeffreys
-from eventcargo.fusion.fuse import by_confidence, by_frequency, by_information
+from eventcargo.fusion import CRITERIA, FuseConfig, VoteStore, adaptive
+from eventcargo.fusion.fuse import by_confidence, by_frequency, by_information, fuse
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge
+from eventcargo.statistics.intervals import jeffreys
 
 from .ballots import table, votes
 

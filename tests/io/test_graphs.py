@@ -7,6 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from eventcargo import ConfigError, DataError, EventCargoWarning, LabelGraph, read_graph, write_graph
+from eventcargo.io.graph_paths import WRITABLE
+from eventcargo.io.graphs import WRITERS
 
 FULL = LabelGraph.from_edges(
     pl.DataFrame(
@@ -212,3 +214,7 @@ def test_notes_are_refused_where_there_is_no_room(tmp_path):
     with pytest.raises(ConfigError, match="verdicts"):
         write_graph(LabelGraph.from_boundaries({}), tmp_path / "graph.parquet", {"verdicts": {}})
     assert not list(tmp_path.iterdir())
+
+
+def test_every_ending_that_may_be_written_has_a_writer() -> None:
+    assert tuple(WRITERS) == WRITABLE

@@ -17,10 +17,10 @@ from eventcargo.models.density import DensityModel
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
-from eventcargo.oneshot.cases import CasesConfig, select_cases
-from eventcargo.oneshot.config import ExtractConfig
+from eventcargo.oneshot.cases import select_cases
+from eventcargo.oneshot.config import CasesConfig, ExtractConfig
 from eventcargo.oneshot.extract import extract
-from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
+from eventcargo.oneshot.score_shard import ConfiguredTest, configured_tests, score_shard, sequence_seeds
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import StaticThreshold
 from eventcargo.oneshot.total import TotalTest, Types, end_logits, reach
@@ -162,10 +162,8 @@ def test_sequences_without_events_are_not_examined(oracle: Oracle) -> None:
     )
     seeds = sequence_seeds(data, 0)
     allowed = all_but(oracle, 0, 4)
-    configured_tests = ExtractConfig().configured_tests(allowed=allowed)
-    found = score_shard(
-        oracle, data, select_cases(oracle, data, CasesConfig(), seeds), configured_tests, seeds
-    )
+    tests = configured_tests(ExtractConfig(), allowed=allowed)
+    found = score_shard(oracle, data, select_cases(oracle, data, CasesConfig(), seeds), tests, seeds)
     assert len(found.edges) == 0
 
 

@@ -5,7 +5,8 @@ from eventcargo import EventDataset
 from eventcargo.batches import Batches
 from eventcargo.errors import ConfigError
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.cases import Cases, CasesConfig, _Nearest, select_cases
+from eventcargo.oneshot.cases import Cases, _Nearest, select_cases
+from eventcargo.oneshot.config import CasesConfig
 from eventcargo.oneshot.score_shard import sequence_seeds
 from eventcargo.oneshot.total import reach
 

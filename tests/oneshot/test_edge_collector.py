@@ -4,8 +4,9 @@ import pytest
 from eventcargo.batches import Batches
 from eventcargo.models import Oracle
 from eventcargo.models.counts import Counts
-from eventcargo.oneshot.cases import CasesConfig, select_cases
-from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
+from eventcargo.oneshot.cases import select_cases
+from eventcargo.oneshot.config import CasesConfig, PrefixConfig
+from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
 from eventcargo.oneshot.thresholds import StaticThreshold
 from eventcargo.oneshot.total import TotalTest, Types, hidden

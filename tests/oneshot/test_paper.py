@@ -8,8 +8,9 @@ import torch
 
 from eventcargo.batches import Batch, Batches
 from eventcargo.models.oracle import Oracle
+from eventcargo.oneshot.config import PAPER
 from eventcargo.oneshot.contexts import Contexts
-from eventcargo.oneshot.prefix import PAPER, PrefixTest
+from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD
 from eventcargo.simulation.exact import ExactConfig, ExactProcess

@@ -15,8 +15,9 @@ from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot import prefix
+from eventcargo.oneshot.config import PrefixConfig
 from eventcargo.oneshot.contexts import Contexts
-from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
+from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import RelativeThreshold, StaticThreshold
 from eventcargo.simulation.exact import ExactConfig, ExactProcess

@@ -6,20 +6,27 @@ from eventcargo import EdgeTable, EventDataset, EventSequence
 from eventcargo.batches import Batches
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.cases import CasesConfig, select_cases
-from eventcargo.oneshot.prefix import PrefixConfig, PrefixTest
-from eventcargo.oneshot.score_shard import BLOCK, ConfiguredTest, score_shard, sequence_seeds
-from eventcargo.oneshot.thresholds import StaticThreshold
+from eventcargo.oneshot.cases import select_cases
+from eventcargo.oneshot.config import CasesConfig, ExtractConfig, PrefixConfig
+from eventcargo.oneshot.prefix import PrefixTest
+from eventcargo.oneshot.score_shard import (
+    BLOCK,
+    ConfiguredTest,
+    configured_tests,
+    score_shard,
+    sequence_seeds,
+)
+from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, RelativeThreshold, StaticThreshold
 from eventcargo.oneshot.total import TotalTest
 
 TOTAL = [ConfiguredTest(TotalTest(), StaticThreshold(0.2))]
 
 
 def table_of(
-    model: Oracle | Transformer, data: EventDataset, configured_tests: list[ConfiguredTest] = TOTAL
+    model: Oracle | Transformer, data: EventDataset, tests: list[ConfiguredTest] = TOTAL
 ) -> EdgeTable:
     seeds = sequence_seeds(data, 0)
-    return score_shard(model, data, select_cases(model, data, CasesConfig(), seeds), configured_tests, seeds)
+    return score_shard(model, data, select_cases(model, data, CasesConfig(), seeds), tests, seeds)
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +87,8 @@ def test_no_edge_has_more_votes_than_chances(table: EdgeTable) -> None:
 
 
 def test_weak_scores_are_no_edges(oracle: Oracle, sampled: EventDataset) -> None:
-    configured_tests = [ConfiguredTest(TotalTest(), StaticThreshold(100.0))]
-    assert len(table_of(oracle, sampled, configured_tests).edges) == 0
+    tests = [ConfiguredTest(TotalTest(), StaticThreshold(100.0))]
+    assert len(table_of(oracle, sampled, tests).edges) == 0
 
 
 def test_a_test_may_look_at_sequences_that_carry_the_label_only(
@@ -157,3 +164,42 @@ def test_without_sequences_there_are_tables_without_rows(oracle: Oracle, sampled
     empty = table_of(oracle, sampled[:0])
     assert [len(part) for part in (empty.edges, empty.support, empty.exposed)] == [0, 0, 0]
     assert isinstance(empty.edges, pl.DataFrame)
+
+
+def test_the_default_is_total_conditioning_in_both_polarities() -> None:
+    (configured_test,) = configured_tests(ExtractConfig(threshold=0.3))
+    assert configured_test.test.name == "total"
+    assert configured_test.threshold == StaticThreshold(0.3)
+    assert set(configured_test.polarities) == {"present", "absent"}
+
+
+def test_prefixes_are_tested_where_the_label_is_present() -> None:
+    (configured_test,) = configured_tests(ExtractConfig(test="prefix", z_threshold=2.0))
+    assert configured_test.test.name == "prefix"
+    assert configured_test.threshold == RelativeThreshold(2.0)
+    assert configured_test.polarities == ("present",)
+
+
+def test_both_tests_may_be_made() -> None:
+    assert [
+        configured_test.test.name for configured_test in configured_tests(ExtractConfig(test="both"))
+    ] == ["prefix", "total"]
+
+
+def test_the_paper_has_its_own_settings() -> None:
+    (configured_test,) = configured_tests(ExtractConfig(paper=True, particles=3))
+    assert configured_test.threshold == PAPER_THRESHOLD
+    assert configured_test.test.config.particles == 68  # type: ignore[attr-defined]
+
+
+def test_settings_reach_the_prefix_test() -> None:
+    (configured_test,) = configured_tests(ExtractConfig(test="prefix", particles=7, context=4))
+    config = configured_test.test.config  # type: ignore[attr-defined]
+    assert (config.particles, config.context) == (7, 4)
+
+
+def test_other_cuts_of_prefixes_may_be_asked_for() -> None:
+    (static,) = configured_tests(ExtractConfig(test="prefix", threshold_kind="static", threshold=0.3))
+    (pooled,) = configured_tests(ExtractConfig(test="prefix", threshold_kind="pooled"), pooled=0.07)
+    assert (static.threshold, pooled.threshold) == (StaticThreshold(0.3), StaticThreshold(0.07))
+    assert pooled.test.threshold == StaticThreshold(0.07)  # type: ignore[attr-defined]

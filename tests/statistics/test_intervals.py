@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from eventcargo.fusion import jeffreys
+from eventcargo.statistics.intervals import jeffreys
 
 
 def test_the_interval_is_the_middle_of_the_beta_distribution() -> None:

@@ -4,7 +4,8 @@ import pytest
 
 from eventcargo import EventDataset, LabelGraph
 from eventcargo.simulation import Simulated, simulate
-from eventcargo.verdicts import checks, judge
+from eventcargo.verdicts import checks
+from eventcargo.verdicts.judge import judge
 
 from ..measured import measured
 from .conftest import graph, sequences

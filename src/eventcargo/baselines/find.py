@@ -8,19 +8,17 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
 
+from eventcargo.baselines.config import BaselineConfig, check_method
 from eventcargo.baselines.edge_statistics import edge_statistics
 from eventcargo.baselines.iamb import iamb_of_many
 from eventcargo.baselines.mi_mcf import MiMcf
 from eventcargo.baselines.pc import PcdByPcd, cmb, mb_by_mb
 from eventcargo.baselines.screens import l1_logistic, lift, mutual_information
-from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
-from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.progress import OnProgress
@@ -28,24 +26,6 @@ from eventcargo.statistics.g2 import IndependenceTest, Target
 
 BLOCK_LABELS = 8
 """Labels whose boundaries grow together; also the step of the progress bar."""
-
-
-@dataclass(frozen=True)
-class BaselineConfig(Settings):
-    """Settings of the classical baselines."""
-
-    alpha: float = setting(0.05, gt=0, lt=1)
-    "Largest p-value of a dependence; with `correct`, divided by the number of event types."
-    correct: bool = True
-    "Apply a Bonferroni correction for testing every event type at every step."
-    dof: Literal["observed", "full"] = "observed"
-    "Degrees of freedom: observed, one per informative stratum; full, 2 to the size of the condition set."
-    min_rows_per_dof: float = setting(5.0, ge=0)
-    "Sequences needed per degree of freedom; with fewer, nothing is tested."
-    top_k: int = setting(5, ge=1)
-    "Event types that `mutual-information` and `lift` keep for each label."
-    workers: int = setting(0, ge=0)
-    "Number of threads; 0 uses one per core. The result does not depend on it."
 
 
 @dataclass(frozen=True)
@@ -103,7 +83,7 @@ def _l1_logistic(task: _Task) -> Solve:
     return _one_by_one(lambda i: l1_logistic(task.test, presence, task.targets[i], task.config.alpha))
 
 
-METHODS: dict[str, Callable[[_Task], Solve]] = {
+SOLVERS: dict[str, Callable[[_Task], Solve]] = {
     "iamb": _iamb,
     "cmb": _cmb,
     "mb-by-mb": _mb_by_mb,
@@ -113,6 +93,7 @@ METHODS: dict[str, Callable[[_Task], Solve]] = {
     "lift": _lift,
     "l1-logistic": _l1_logistic,
 }
+"""How to run each of `METHODS`."""
 
 
 def find_boundaries(
@@ -139,7 +120,7 @@ def find_boundaries(
     if not (len(data) and data.event_names and data.label_names):
         return LabelGraph.from_boundaries({label: [] for label in support}, support)
     task = _task(data, config)
-    solve = METHODS[method](task)
+    solve = SOLVERS[method](task)
     order = np.argsort(-data.support, kind="stable").tolist()
     blocks = [order[at : at + BLOCK_LABELS] for at in range(0, len(order), BLOCK_LABELS)]
     edges, done = list[dict[str, object]](), list[int]()
@@ -155,12 +136,6 @@ def find_boundaries(
     warn_of_left_out(f"no boundary was found by {method}", names[len(done) :], len(names))
     reached = {data.label_names[label]: support[data.label_names[label]] for label in sorted(done)}
     return LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), reached)
-
-
-def check_method(method: str) -> None:
-    """Refuse an unknown method before any work is done."""
-    if method not in METHODS:
-        raise ConfigError(f"method={method!r}: use {', '.join(METHODS)}")
 
 
 def _task(data: EventDataset, config: BaselineConfig) -> _Task:

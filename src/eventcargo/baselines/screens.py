@@ -8,8 +8,6 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 
 from eventcargo.statistics.g2 import IndependenceTest, Target
 
@@ -46,6 +44,9 @@ def l1_logistic(
     test: IndependenceTest, presence: sp.csc_array, target: Target, alpha: float, penalty: float = 1.0
 ) -> list[int]:
     """Event types with a large weight in an L1-regularised logistic regression, largest first."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
     tests = test(target)
     order = np.argsort(-tests.g2, kind="stable")[:MAX_FEATURES]
     columns = np.sort(order[tests.holds(alpha)[order]])

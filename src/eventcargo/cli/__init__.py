@@ -1,10 +1,14 @@
 """The command line: one module per command.
 
-A module is imported only when its command runs, so that `eventcargo --help` is immediate. Results go to
-standard output, everything else (progress, warnings, errors) to standard error. Exit codes: 0 success, 1 data
-or configuration error with a message of one paragraph, 2 usage error.
+Help and usage errors are immediate: a module is imported only when its command runs, and at its top it
+imports nothing heavier than numpy. Its body takes the rest from packages that load on first use, as in
+`eventcargo.read_graph(path)`. Results go to standard output, everything else (progress, warnings, errors) to
+standard error. Exit codes: 0 success, 1 data or configuration error with a message of one paragraph, 2 usage
+error.
 """
 
+import atexit
+import gc
 import sys
 import warnings
 from functools import partial
@@ -88,6 +92,7 @@ def eventcargo(
 
 def main() -> None:
     """Run the command line: the installed program `eventcargo`."""
+    atexit.register(gc.freeze)  # or the end searches all of torch for garbage once more: 0.3 s
     warnings.showwarning = partial(_show_warning, printed=set())
     warnings.simplefilter("always", EventCargoWarning)
     try:

@@ -2,18 +2,21 @@
 
 import time as clock
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eventcargo.baselines import METHODS, BaselineConfig, check_method, find_boundaries
+import eventcargo
+from eventcargo.baselines import METHODS, BaselineConfig, check_method
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, read
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.errors import DataError, counted
-from eventcargo.graphs import LabelGraph
-from eventcargo.io import check_graph_path, write_graph
+from eventcargo.io import check_graph_path
 from eventcargo.progress import progress_bars
+
+if TYPE_CHECKING:
+    from eventcargo.graphs import LabelGraph
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -43,8 +46,8 @@ def baseline(
         raise DataError(f"{events} has no labels; name their table with --labels")
     started = clock.perf_counter()
     with progress_bars() as update:
-        graph = find_boundaries(data, method, config, progress=update)
-    write_graph(graph, out)
+        graph = eventcargo.find_boundaries(data, method, config, progress=update)
+    eventcargo.write_graph(graph, out)
     if as_json:
         print_json({"method": method, "graph": str(out), "edges": len(graph), "boundaries": graph.boundaries})
     else:
@@ -53,7 +56,7 @@ def baseline(
         print_lines([f"{counted(len(graph), 'edge')} in {seconds:,.1f} s, written to {out}"])
 
 
-def _print_boundaries(method: str, graph: LabelGraph) -> None:
+def _print_boundaries(method: str, graph: "LabelGraph") -> None:
     labels = sorted(graph.labels, key=lambda name: -(graph.support[name] or 0))
     rows = [[label, graph.support[label], _names(graph.boundary(label))] for label in labels[:SHOWN_LABELS]]
     more = len(labels) - len(rows)

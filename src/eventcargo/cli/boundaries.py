@@ -1,18 +1,20 @@
 """Print the boundaries of a graph as a table."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eventcargo.cli.output import print_table
 from eventcargo.errors import counted
-from eventcargo.graphs import LabelGraph
+
+if TYPE_CHECKING:
+    from eventcargo.graphs import LabelGraph
 
 MAX_LABELS, MAX_EVENTS = 20, 8
 MARKS = {1: "+", -1: "-"}
 
 
 def print_boundaries(
-    graph: LabelGraph,
+    graph: "LabelGraph",
     positives: Mapping[str, int],
     verdicts: Mapping[str, Any] | None = None,
     rules: Mapping[str, Any] | None = None,
@@ -32,9 +34,10 @@ def print_boundaries(
     print_table(f"Causes of {len(labels):,} of {counted(len(graph.labels), 'label')}", columns, rows)
 
 
-def causes(graph: LabelGraph, label: str) -> str:
+def causes(graph: "LabelGraph", label: str) -> str:
     """The event types of a boundary with their signs, in one line.
 
+    >>> from eventcargo.graphs import LabelGraph
     >>> causes(LabelGraph.from_boundaries({"brake": ["P01", "U02"]}), "brake")
     'P01, U02'
     """

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eventcargo.events import EventDataset
-from eventcargo.io import read_events, read_meds
+import eventcargo
+from eventcargo.io.shards import find_shards
+
+if TYPE_CHECKING:
+    from eventcargo.events import EventDataset
 
 EVENTS = Annotated[
     str,
@@ -39,11 +42,14 @@ def read(
     event: str,
     label: str,
     values: Sequence[str] | None = None,
-) -> EventDataset:
+) -> "EventDataset":
     """Read the data set that the options name; a folder with `metadata/` and `data/` is read as MEDS."""
     root = Path(events)
     if (root / "metadata").is_dir() and (root / "data").is_dir():
-        return read_meds(root, labels, values=values or ())
-    return read_events(
+        return eventcargo.read_meds(root, labels, values=values or ())
+    for table in filter(None, (events, labels)):
+        if not Path(table).is_dir():
+            find_shards(table)  # refuses a missing file before the readers are loaded
+    return eventcargo.read_events(
         events, labels, sequence_id=sequence_id, time=time, event=event, label=label, values=values or ()
     )

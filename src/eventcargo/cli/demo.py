@@ -1,22 +1,24 @@
 """`eventcargo demo`: simulate a small fleet, find its causes and compare them with the truth."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import eventcargo
 from eventcargo.cli.boundaries import causes
 from eventcargo.cli.discover import print_found, run_stages, write_scores
 from eventcargo.cli.output import print_lines, print_table
 from eventcargo.cli.simulate import write_simulated
 from eventcargo.cli.source import DataSource
-from eventcargo.discovery import DiscoverConfig, RunResults
+from eventcargo.discovery import DiscoverConfig
 from eventcargo.errors import counted
-from eventcargo.events import EventDataset
 from eventcargo.files import atomic_folder, check_new_folder
-from eventcargo.graphs import LabelGraph
-from eventcargo.io import read_graph
-from eventcargo.simulation import simulate
+
+if TYPE_CHECKING:
+    from eventcargo.discovery import RunResults
+    from eventcargo.events import EventDataset
+    from eventcargo.graphs import LabelGraph
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -34,18 +36,20 @@ def demo(
     config = DiscoverConfig(max_time=max_time)
     vehicles = counted(sequences, "vehicle")
     print_lines([f"Simulating {vehicles} with {EVENT_TYPES:,} codes and {LABELS} error patterns."])
-    simulated = simulate("fleet", sequences=sequences, event_types=EVENT_TYPES, labels=LABELS, seed=SEED)
+    simulated = eventcargo.simulate(
+        "fleet", sequences=sequences, event_types=EVENT_TYPES, labels=LABELS, seed=SEED
+    )
     with atomic_folder(out) as target:
         write_simulated(simulated, target)
     source = DataSource(str(out / "events.parquet"), str(out / "labels.parquet"))
-    data, truth = source.read(), read_graph(out / "truth.parquet")
+    data, truth = source.read(), eventcargo.read_graph(out / "truth.parquet")
     results = run_stages(data, out / "run", config, source)
     scores = write_scores(results.graph, truth, data, out / "run")
     print_found(results, data, out / "run", scores)
     _compare(results, truth, data)
 
 
-def _compare(results: RunResults, truth: LabelGraph, data: EventDataset) -> None:
+def _compare(results: "RunResults", truth: "LabelGraph", data: "EventDataset") -> None:
     """Print found against true causes for each label, and a command that explains one vehicle."""
     rows = []
     for label in results.graph.labels:

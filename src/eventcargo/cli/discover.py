@@ -2,27 +2,33 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import eventcargo
+import eventcargo.discovery
+import eventcargo.evaluation
 from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import DataSource, remember
-from eventcargo.discovery import DiscoverConfig, Discovery, RunResults
+from eventcargo.discovery import DiscoverConfig
 from eventcargo.discovery.estimate import estimate
 from eventcargo.errors import counted
-from eventcargo.evaluation import Scores, count_support, evaluate
-from eventcargo.events import EventDataset
 from eventcargo.files import atomic_file
-from eventcargo.graphs import LabelGraph
-from eventcargo.io import read_graph
+from eventcargo.io.graph_paths import check_graph_file
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.progress import progress_bars
 from eventcargo.verdicts import count_levels, verdict_notes
+
+if TYPE_CHECKING:
+    from eventcargo.discovery import RunResults
+    from eventcargo.evaluation import Scores
+    from eventcargo.events import EventDataset
+    from eventcargo.graphs import LabelGraph
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -55,8 +61,10 @@ def discover(
 ) -> None:
     """Find the causes of every label: train, extract, fuse, verify, rules, judge and report in one go."""
     source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
-    true_graph = None if truth is None else read_graph(truth)
+    if truth is not None:
+        check_graph_file(truth)
     known = None if knowledge is None else Knowledge.read(knowledge)
+    true_graph = None if truth is None else eventcargo.read_graph(truth)
     data = source.read()
     if dry_run:
         _print_estimate(data, config, as_json)
@@ -70,17 +78,19 @@ def discover(
 
 
 def run_stages(
-    data: EventDataset,
+    data: "EventDataset",
     out: Path,
     config: DiscoverConfig,
     source: DataSource,
     knowledge: Knowledge | None = None,
     resume: bool = False,
-) -> RunResults:
+) -> "RunResults":
     """Run all stages with progress bars; if interrupted, say how to resume."""
     try:
         with progress_bars() as progress:
-            discovery = Discovery(data, out, config, knowledge=knowledge, resume=resume, progress=progress)
+            discovery = eventcargo.discovery.Discovery(
+                data, out, config, knowledge=knowledge, resume=resume, progress=progress
+            )
             remember(out, source)
             return discovery.run()
     except Interrupted as stop:
@@ -91,15 +101,15 @@ def run_stages(
         raise typer.Exit(130) from None
 
 
-def write_scores(graph: LabelGraph, truth: LabelGraph, data: EventDataset, out: Path) -> Scores:
+def write_scores(graph: "LabelGraph", truth: "LabelGraph", data: "EventDataset", out: Path) -> "Scores":
     """Score a graph against the truth and write RUN/scores.json."""
-    scores = evaluate(graph, count_support(truth, data))
+    scores = eventcargo.evaluate(graph, eventcargo.evaluation.count_support(truth, data))
     with atomic_file(out / "scores.json") as target:
         target.write_text(json.dumps(scores.to_dict(), indent=1, ensure_ascii=False), "utf-8")
     return scores
 
 
-def print_found(found: RunResults, data: EventDataset, out: Path, scores: Scores | None) -> None:
+def print_found(found: "RunResults", data: "EventDataset", out: Path, scores: "Scores | None") -> None:
     """Print the verdicts, the boundaries of the labels with the largest support, and the result files."""
     print_lines([f"Verdicts on {counted(len(found.verdicts), 'label')}: {count_levels(found.verdicts)}."])
     print_boundaries(found.graph, data.label_support, found.verdicts, found.rules)
@@ -115,12 +125,12 @@ def print_found(found: RunResults, data: EventDataset, out: Path, scores: Scores
     )
 
 
-def _figures(scores: Scores, name: str) -> list[float | None]:
+def _figures(scores: "Scores", name: str) -> list[float | None]:
     average = scores.average(name)
     return [None] * 3 if average is None else [average.precision, average.recall, average.f1]
 
 
-def _content(results: RunResults, out: Path, scores: Scores | None) -> dict[str, Any]:
+def _content(results: "RunResults", out: Path, scores: "Scores | None") -> dict[str, Any]:
     return {
         "run": str(out),
         "edges": len(results.graph),
@@ -131,7 +141,7 @@ def _content(results: RunResults, out: Path, scores: Scores | None) -> dict[str,
     }
 
 
-def _print_estimate(data: EventDataset, config: DiscoverConfig, as_json: bool) -> None:
+def _print_estimate(data: "EventDataset", config: DiscoverConfig, as_json: bool) -> None:
     plan = estimate(data, config)
     if as_json:
         steps = [{"stage": s.stage, "what": s.words, "seconds": round(s.seconds)} for s in plan.steps]

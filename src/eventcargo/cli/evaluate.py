@@ -3,29 +3,26 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import eventcargo
+import eventcargo.evaluation
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME, read
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.errors import ConfigError, counted
-from eventcargo.evaluation import (
-    Scores,
-    count_support,
-    coverage_ceiling,
-    evaluate,
-    most_frequent,
-    predict_all,
-)
-from eventcargo.events import EventDataset
 from eventcargo.files import atomic_file
-from eventcargo.graphs import LabelGraph
-from eventcargo.io import read_graph
+from eventcargo.io.graph_paths import check_graph_file
+
+if TYPE_CHECKING:
+    from eventcargo.evaluation import Scores
+    from eventcargo.events import EventDataset
+    from eventcargo.graphs import LabelGraph
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
-Named = dict[str, Scores]
+Named = dict[str, "Scores"]
 EventMap = Callable[[str], str] | None
 AVERAGES = ("micro", "macro", "weighted")
 
@@ -56,12 +53,14 @@ def run(
     """Score graphs against the true boundaries, with and without negated literals."""
     if labels is not None and events is None:
         raise ConfigError("--labels needs --events; give both or neither")
-    loaded = {graph: read_graph(graph) for graph in graphs}
-    known = read_graph(truth)
+    for path in (*graphs, truth):
+        check_graph_file(Path(path))
+    loaded = {graph: eventcargo.read_graph(graph) for graph in graphs}
+    known = eventcargo.read_graph(truth)
     event_of: EventMap = None if strip is None else (lambda name: name.split(strip)[0])
     data = None if events is None else read(events, labels, sequence_id, time, event, label)
     if data is not None:
-        known = count_support(known, data)
+        known = eventcargo.evaluation.count_support(known, data)
     scores: Named = {}
     for name, graph in loaded.items():
         scores |= _scores(name, graph, known, event_of)
@@ -70,21 +69,24 @@ def run(
     _report(scores, out, as_json)
 
 
-def _scores(name: str, graph: LabelGraph, known: LabelGraph, event_of: EventMap) -> Named:
+def _scores(name: str, graph: "LabelGraph", known: "LabelGraph", event_of: EventMap) -> Named:
     """The scores of a graph, also without negated literals if the truth has any."""
-    scores = {name: evaluate(graph, known, event_of=event_of)}
+    scores = {name: eventcargo.evaluate(graph, known, event_of=event_of)}
     if -1 in known.edges["sign"]:
-        scores[f"{name}, without negated"] = evaluate(graph, known, negated=False, event_of=event_of)
+        scores[f"{name}, without negated"] = eventcargo.evaluate(
+            graph, known, negated=False, event_of=event_of
+        )
     return scores
 
 
-def _bounds(data: EventDataset, known: LabelGraph, event_of: EventMap) -> Named:
+def _bounds(data: "EventDataset", known: "LabelGraph", event_of: EventMap) -> Named:
     """Scores of trivial predictions (floors), and the best scores that the data allow (ceiling)."""
-    frequent = most_frequent(data, known, event_of=event_of)
+    evaluation = eventcargo.evaluation
+    frequent = evaluation.most_frequent(data, known, event_of=event_of)
     return {
-        "floor: most frequent, size known": evaluate(frequent, known, event_of=event_of),
-        "floor: every event": predict_all(data, known, event_of=event_of),
-        "ceiling: what occurs": coverage_ceiling(data, known, event_of=event_of),
+        "floor: most frequent, size known": evaluation.evaluate(frequent, known, event_of=event_of),
+        "floor: every event": evaluation.predict_all(data, known, event_of=event_of),
+        "ceiling: what occurs": evaluation.coverage_ceiling(data, known, event_of=event_of),
     }
 
 
@@ -107,7 +109,7 @@ def _report(scores: Named, out: Path | None, as_json: bool) -> None:
     print_lines([f"written to {out}"] if out else [])
 
 
-def _figures(scores: Scores, average: str) -> str:
+def _figures(scores: "Scores", average: str) -> str:
     """Three scores in one cell, so that the table fits a terminal of 80 columns."""
     means = scores.average(average)
     return "-" if means is None else f"{means.precision:.3f} {means.recall:.3f} {means.f1:.3f}"

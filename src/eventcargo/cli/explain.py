@@ -1,18 +1,19 @@
 """`eventcargo explain RUN`: which events raised or lowered the labels of one sequence, and when."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
 import typer
 
+import eventcargo
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import recall
 from eventcargo.errors import ConfigError, counted
-from eventcargo.events import EventSequence
 from eventcargo.models.loading import load_model
-from eventcargo.oneshot.explain import Explanation
-from eventcargo.oneshot.explain import explain as explain_sequence
+from eventcargo.sequences import EventSequence
+
+if TYPE_CHECKING:
+    from eventcargo.oneshot.explain import Explanation
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -45,7 +46,8 @@ def explain(
 ) -> None:
     """Show which events raised or lowered the labels of one sequence, when and by how much."""
     chosen = _chosen(run, sequence, events, times)
-    explanation = explain_sequence(load_model(run / "model", device), chosen, label or None)
+    model = load_model(run / "model", device)
+    explanation = eventcargo.explain(model, chosen, label or None)
     if as_json:
         print_json(_content(explanation))
         return
@@ -93,7 +95,7 @@ def _times(text: str | None, wanted: int) -> tuple[float, ...]:
     return times
 
 
-def _content(explanation: Explanation) -> dict[str, Any]:
+def _content(explanation: "Explanation") -> dict[str, Any]:
     return {
         "sequence": explanation.sequence.id,
         "carries": list(explanation.sequence.labels),
@@ -102,7 +104,7 @@ def _content(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _print_label(explanation: Explanation, label: str) -> None:
+def _print_label(explanation: "Explanation", label: str) -> None:
     """Print the table and the drawing of one label."""
     probability, carried = explanation.probabilities[label], label in explanation.sequence.labels
     causes = explanation.causes(label, LEAST)
@@ -121,12 +123,13 @@ def _print_label(explanation: Explanation, label: str) -> None:
     print_lines([*_picture(explanation, label), ""])
 
 
-def _unmoved(explanation: Explanation, label: str) -> list[str]:
+def _unmoved(explanation: "Explanation", label: str) -> list[str]:
     """The lines for a label that no single event type changes."""
     lines = [f"No single event changes {label} by more than {LEAST} nats."]
-    predicted = explanation.moves.filter(pl.col("label") == label, pl.col("so_far") >= 0.5)
-    if explanation.probabilities[label] >= 0.5 and len(predicted):
-        at, event = predicted.select("position", "event").row(0)
+    moves = explanation.moves.filter(label=label).select("so_far", "position", "event").iter_rows()
+    first = next((move for move in moves if move[0] >= 0.5), None)
+    if explanation.probabilities[label] >= 0.5 and first:
+        _, at, event = first
         lines.append(
             f"The label is predicted from {event} (position {at}) on. If each of several events is enough, "
             "removing one does not change it."
@@ -134,7 +137,7 @@ def _unmoved(explanation: Explanation, label: str) -> list[str]:
     return lines
 
 
-def _picture(explanation: Explanation, label: str) -> list[str]:
+def _picture(explanation: "Explanation", label: str) -> list[str]:
     """Draw the events in order, marked by their effect, above the label's probability after each event."""
     moves = explanation.moves.filter(label=label)
     marks = "".join(

@@ -2,22 +2,25 @@
 
 import time as clock
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import polars as pl
 import typer
 
+import eventcargo
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import DataSource, remember
-from eventcargo.edges import EdgeTable
 from eventcargo.errors import counted
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.config import ExtractConfig
-from eventcargo.oneshot.extract import extract as extract_edges
 from eventcargo.progress import progress_bars
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eventcargo.edges import EdgeTable
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -52,11 +55,11 @@ def extract(
     data = source.read()
     began = clock.perf_counter()
     with progress_bars() as update:
-        folder = extract_edges(
+        folder = eventcargo.extract(
             model, data, run / "edges", config, knowledge=known, resume=resume, progress=update
         )
     remember(run, source)
-    table = EdgeTable.read(folder.folder)
+    table = eventcargo.EdgeTable.read(folder.folder)
     if as_json:
         print_json({"edges": str(folder.folder), "rows": len(table.edges), "shards": folder.n_shards})
         return
@@ -72,15 +75,15 @@ def extract(
     print_lines(lines)
 
 
-def _print_edges(table: EdgeTable) -> None:
+def _print_edges(table: "EdgeTable") -> None:
     """Print the labels with the largest support and their most frequent event types."""
     votes = table.edges.group_by("label", "event").len().sort(["len", "event"], descending=[True, False])
-    tested = table.support.group_by("label").agg(pl.col("sequences").sum()).sort("sequences", "label")
+    tested = table.support.select("label", "sequences").group_by("label").sum().sort("sequences", "label")
     labels = tested["label"].reverse().to_list()[:SHOWN_LABELS]
     rows = [[name, tested.filter(label=name)["sequences"][0], _events(votes, name)] for name in labels]
     print_table("Events found most often", ["label", "sequences tested", "events (times found)"], rows)
 
 
-def _events(votes: pl.DataFrame, label: str) -> str:
+def _events(votes: "pl.DataFrame", label: str) -> str:
     top = votes.filter(label=label).head(SHOWN_EVENTS)
     return ", ".join(f"{event} ({count:,})" for event, count in top.select("event", "len").iter_rows())

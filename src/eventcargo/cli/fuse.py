@@ -2,19 +2,22 @@
 
 import time as clock
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import eventcargo
+import eventcargo.fusion
 from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.discovery.run_folder import write_fused
 from eventcargo.errors import ConfigError, counted
-from eventcargo.fusion import FuseConfig, fuse
-from eventcargo.fusion.vote_store import join_runs, run_votes
-from eventcargo.graphs import LabelGraph
+from eventcargo.fusion import FuseConfig
 from eventcargo.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from eventcargo.graphs import LabelGraph
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -40,8 +43,9 @@ def run(
         raise ConfigError(f"{len(runs)} runs need a folder for the joined graph; name it with --out")
     home = out or runs[0]
     known = None if knowledge is None else Knowledge.read(knowledge)
-    store = run_votes(home) if out is None else join_runs(runs, out)
-    graph = fuse(store, config, knowledge=known)
+    fusion = eventcargo.fusion
+    store = fusion.run_votes(home) if out is None else fusion.join_runs(runs, out)
+    graph = eventcargo.fuse(store, config, knowledge=known)
     write_fused(home, graph)
     if as_json:
         print_json(_content(home, graph, config))
@@ -59,7 +63,7 @@ def run(
     )
 
 
-def _content(home: Path, graph: LabelGraph, config: FuseConfig) -> dict[str, object]:
+def _content(home: Path, graph: "LabelGraph", config: FuseConfig) -> dict[str, object]:
     return {
         "graph": str(home / "graph.parquet"),
         "criterion": config.criterion,

@@ -5,16 +5,15 @@ from typing import Annotated
 
 import typer
 
+import eventcargo
+import eventcargo.discovery
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import EVENTS_OF_RUN, data_of
-from eventcargo.discovery.results import read_quality
 from eventcargo.discovery.run_folder import GRAPH, VERDICTS, write_judged
 from eventcargo.errors import DataError, counted
-from eventcargo.io import read_graph
 from eventcargo.verdicts import LEVELS, JudgeConfig, count_levels, verdict_notes
-from eventcargo.verdicts import judge as judge_graph
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -35,8 +34,9 @@ def judge(
     """Judge for every label whether to trust its boundary, and why not."""
     if not (run / GRAPH).exists():
         raise DataError(f"{run} has no {GRAPH}; run fuse or discover first")
-    data, graph = data_of(run, events, labels, sequence_id, time, event, label), read_graph(run / GRAPH)
-    verdicts = judge_graph(data, graph, read_quality(run), config)
+    data = data_of(run, events, labels, sequence_id, time, event, label)
+    graph, quality = eventcargo.read_graph(run / GRAPH), eventcargo.discovery.read_quality(run)
+    verdicts = eventcargo.judge(data, graph, quality, config)
     write_judged(run, graph, verdicts)
     if as_json:
         print_json(verdict_notes(verdicts))

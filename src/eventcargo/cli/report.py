@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
+import eventcargo.discovery
+import eventcargo.report
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.cli.source import data_of
-from eventcargo.discovery.results import read_report_input
 from eventcargo.discovery.run_folder import GRAPH, REPORT
 from eventcargo.errors import DataError
-from eventcargo.report import write_report
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -36,9 +36,10 @@ def report(
     """Write the results of a run as one HTML page that opens from disk and needs no network."""
     if not (run / GRAPH).exists():
         raise DataError(f"{run} has no {GRAPH}; run fuse first")
-    content = read_report_input(run, data_of(run, events, labels, sequence_id, time, event, label), baseline)
+    data = data_of(run, events, labels, sequence_id, time, event, label)
+    content = eventcargo.discovery.read_report_input(run, data, baseline)
     target = out or run / REPORT
-    write_report(target, content)
+    eventcargo.report.write_report(target, content)
     size = target.stat().st_size
     if as_json:
         print_json({"report": str(target), "bytes": size, "labels": len(content.graph.labels)})

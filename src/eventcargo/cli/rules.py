@@ -1,24 +1,28 @@
 """`eventcargo rules RUN`: find a short rule for every label of a run and save them in RUN/rules.json."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import eventcargo
+import eventcargo.rules
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import check_tables, data_of
 from eventcargo.discovery.run_folder import GRAPH, RULES
 from eventcargo.errors import ConfigError, counted
-from eventcargo.events import EventDataset
-from eventcargo.io import read_graph
 from eventcargo.progress import progress_bars
-from eventcargo.rules import Rule, RuleConfig, find_rules, read_rules, write_rules
+from eventcargo.rules import RuleConfig
+
+if TYPE_CHECKING:
+    from eventcargo.events import EventDataset
+    from eventcargo.rules import Rule
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
-Rules = dict[str, Rule | None]
+Rules = dict[str, "Rule | None"]
 
 
 @app.command("rules")
@@ -40,11 +44,11 @@ def run_rules(
     path = run / RULES
     if again or not _up_to_date(run):
         rules = _find(run, data_of(run, events, labels, sequence_id, time, event, label), config)
-        write_rules(rules, path)
+        eventcargo.rules.write_rules(rules, path)
     elif events is not None or config != RuleConfig():
         raise ConfigError(f"{path} already exists; add --again to find the rules with other data or settings")
     else:
-        rules = read_rules(path)
+        rules = eventcargo.rules.read_rules(path)
     if as_json:
         print_json({name: None if rule is None else rule.to_dict() for name, rule in rules.items()})
     else:
@@ -57,9 +61,10 @@ def _up_to_date(run: Path) -> bool:
     return rules.exists() and not (graph.exists() and graph.stat().st_mtime > rules.stat().st_mtime)
 
 
-def _find(run: Path, data: EventDataset, config: RuleConfig) -> Rules:
+def _find(run: Path, data: "EventDataset", config: RuleConfig) -> Rules:
     with progress_bars() as update:
-        return find_rules(data, read_graph(run / GRAPH), config, progress=update)
+        graph = eventcargo.read_graph(run / GRAPH)
+        return eventcargo.rules.find_rules(data, graph, config, progress=update)
 
 
 def _print(rules: Rules, path: Path) -> None:

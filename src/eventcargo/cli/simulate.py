@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from eventcargo import __version__
+import eventcargo
 from eventcargo.cli.options import as_sentence, with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.errors import counted
 from eventcargo.files import atomic_folder, check_new_folder
-from eventcargo.io import write_events, write_graph
 from eventcargo.simulation import REGIMES, Regime, Simulated
 
 app = typer.Typer(
@@ -48,8 +47,8 @@ def _first_paragraph(regime: Regime) -> str:
 
 def write_simulated(simulated: Simulated, folder: Path) -> None:
     """Write events, labels, truth and settings to a folder."""
-    write_events(simulated.data, folder)
-    write_graph(simulated.truth, folder / "truth.parquet")
+    eventcargo.write_events(simulated.data, folder)
+    eventcargo.write_graph(simulated.truth, folder / "truth.parquet")
     (folder / "simulation.json").write_text(json.dumps(_description(simulated), indent=1) + "\n", "utf-8")
 
 
@@ -58,7 +57,7 @@ def _description(simulated: Simulated) -> dict[str, Any]:
         "regime": simulated.regime,
         "seed": simulated.seed,
         "settings": dict(simulated.settings),
-        "version": __version__,
+        "version": eventcargo.__version__,
         "rules": dict(simulated.rules),
     }
 

@@ -2,14 +2,16 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eventcargo.cli.data import read
 from eventcargo.errors import ConfigError, DataError
-from eventcargo.events import EventDataset
 from eventcargo.files import read_document, write_document
+
+if TYPE_CHECKING:
+    from eventcargo.events import EventDataset
 
 FORMAT, FORMAT_VERSION = "eventcargo-data", 1
 
@@ -26,7 +28,7 @@ class DataSource:
     label: str = "label"
     values: tuple[str, ...] = ()
 
-    def read(self) -> EventDataset:
+    def read(self) -> "EventDataset":
         """Read the data set."""
         return read(
             self.events, self.labels, self.sequence_id, self.time, self.event, self.label, self.values
@@ -59,7 +61,7 @@ def source_of(run: Path) -> DataSource:
         raise DataError(f"{path} has unexpected entries: {sorted(content)}") from None
 
 
-def recall(run: Path) -> EventDataset:
+def recall(run: Path) -> "EventDataset":
     """Read the data of a run from RUN/data.json's source."""
     source = source_of(run)
     for path in filter(None, (source.events, source.labels)):
@@ -82,7 +84,7 @@ def data_of(
     time: str,
     event: str,
     label: str,
-) -> EventDataset:
+) -> "EventDataset":
     """Read the data named by the options, else the data of the run."""
     if events is not None:
         return DataSource(events, labels, sequence_id, time, event, label).read()

@@ -5,22 +5,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import torch
-import torch.distributed as dist
 import typer
 
+import eventcargo.models.training
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.quality import print_quality
 from eventcargo.cli.source import DataSource, remember
 from eventcargo.errors import counted
+from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.interrupt import Interrupted
-from eventcargo.models.training.trainer import TrainConfig, Training
-from eventcargo.models.transformer.model import SIZES, transformer_size
+from eventcargo.models.transformer.config import SIZES, transformer_size
 from eventcargo.progress import progress_bars
+
+if TYPE_CHECKING:
+    from eventcargo.models.training import Training
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -54,7 +56,9 @@ def train(
     data = source.read()
     try:
         with _processes(config.device), progress_bars() as update:
-            training = Training(data, config, shape, run=out, resume=resume, progress=update)
+            training = eventcargo.models.training.Training(
+                data, config, shape, run=out, resume=resume, progress=update
+            )
             if training.is_main:
                 remember(out, source)
             training.run()
@@ -65,7 +69,7 @@ def train(
         _print_result(training, out, as_json)
 
 
-def _print_result(training: Training, out: Path, as_json: bool) -> None:
+def _print_result(training: "Training", out: Path, as_json: bool) -> None:
     state, quality = training.state, training.quality
     if as_json:
         done = {"model": str(out / "model"), "step": state.step, "seconds": round(state.elapsed, 1)}
@@ -85,6 +89,9 @@ def _processes(device: str) -> Iterator[None]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield
         return
+    import torch
+    import torch.distributed as dist
+
     dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
     if device == "cuda":
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))

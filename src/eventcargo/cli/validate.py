@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
@@ -10,8 +10,10 @@ import typer
 from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES, read
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, show
 from eventcargo.errors import EventCargoWarning
-from eventcargo.events import EventDataset
 from eventcargo.summary import QUANTILES, Summary, summarise
+
+if TYPE_CHECKING:
+    from eventcargo.events import EventDataset
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -56,7 +58,7 @@ def _rows(summary: Summary) -> Iterator[tuple[str, Any]]:
     yield "times", summary.times
 
 
-def _not_recorded(data: EventDataset) -> dict[str, float]:
+def _not_recorded(data: "EventDataset") -> dict[str, float]:
     """The share of events without a value, for each value column."""
     if not data.value_names:
         return {}

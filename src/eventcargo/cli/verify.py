@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+import eventcargo
+import eventcargo.fusion
 from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
@@ -13,11 +15,8 @@ from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.cli.source import EVENTS_OF_RUN, data_of
 from eventcargo.discovery.run_folder import FUSED, GRAPH, write_verified
 from eventcargo.errors import DataError, counted
-from eventcargo.fusion.vote_store import untrusted_labels
-from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
 from eventcargo.verification import VerifyConfig
-from eventcargo.verification import verify as verify_graph
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -42,11 +41,11 @@ def verify(
     if not (run / FUSED).exists():
         raise DataError(f"{run} has no {FUSED}; run fuse first")
     data = data_of(run, events, labels, sequence_id, time, event, label)
-    fused, began = read_graph(run / FUSED), clock.perf_counter()
+    fused, began = eventcargo.read_graph(run / FUSED), clock.perf_counter()
     known = None
     if knowledge is not None:
         known = Knowledge.read(knowledge).resolve(list(data.label_names), list(data.event_names))
-    graph = verify_graph(fused, data, config, known, untrusted_labels(run))
+    graph = eventcargo.verify(fused, data, config, known, eventcargo.fusion.untrusted_labels(run))
     write_verified(run, graph)
     before, after = (set(g.edges.select("label", "event").iter_rows()) for g in (fused, graph))
     counts = {"edges": len(after), "dropped": len(before - after), "added": len(after - before)}

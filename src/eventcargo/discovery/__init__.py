@@ -1,8 +1,32 @@
 """Discovery: all stages together, from a data set to a report. Glue, no mathematics."""
 
-from eventcargo.discovery.config import DiscoverConfig
-from eventcargo.discovery.estimator import Cargo
-from eventcargo.discovery.results import RunResults
-from eventcargo.discovery.stages import Discovery, discover
+from typing import TYPE_CHECKING
 
-__all__ = ["Cargo", "DiscoverConfig", "Discovery", "RunResults", "discover"]
+from eventcargo.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from eventcargo.discovery.config import DiscoverConfig
+    from eventcargo.discovery.estimator import Cargo
+    from eventcargo.discovery.results import RunResults, read_quality, read_report_input, read_results
+    from eventcargo.discovery.stages import Discovery, discover
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "config": "DiscoverConfig",
+            "estimator": "Cargo",
+            "results": "RunResults read_quality read_report_input read_results",
+            "stages": "Discovery discover",
+        },
+    )
+
+__all__ = [
+    "Cargo",
+    "DiscoverConfig",
+    "Discovery",
+    "RunResults",
+    "discover",
+    "read_quality",
+    "read_report_input",
+    "read_results",
+]

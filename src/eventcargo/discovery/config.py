@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from eventcargo.batches import MARKS
 from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError
-from eventcargo.fusion import FuseConfig
+from eventcargo.fusion.config import FuseConfig
 from eventcargo.models.training.budget import seconds
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.transformer.config import SIZES, TransformerConfig, transformer_size
 from eventcargo.oneshot.config import ExtractConfig
+from eventcargo.vocabulary import MARKS
 
 TRAINING = {"default": 0.7, "fast": 0.6, "paper": 0.5}
 """Share of the time limit for training, by preset; the paper's phase 1 takes longer."""

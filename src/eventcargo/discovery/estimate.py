@@ -5,11 +5,14 @@ hours.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.errors import counted
-from eventcargo.events import EventDataset
 from eventcargo.models.transformer.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from eventcargo.events import EventDataset
 
 SECONDS_AN_EVENT = {"total": 4e-5, "prefix": 2.5e-4, "paper": 9e-4}
 """Seconds of phase 1 per event; `total` for labels whose logit is the linear term alone."""
@@ -42,7 +45,7 @@ class Estimate:
         return sum(step.seconds for step in self.steps)
 
 
-def estimate(data: EventDataset, config: DiscoverConfig) -> Estimate:
+def estimate(data: "EventDataset", config: DiscoverConfig) -> Estimate:
     """The plan of a run on these data.
 
     >>> from eventcargo.simulation import simulate

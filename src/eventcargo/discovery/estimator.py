@@ -4,29 +4,33 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+import eventcargo
+import eventcargo.discovery
+import eventcargo.models
+import eventcargo.report
 from eventcargo.discovery.config import DiscoverConfig
-from eventcargo.discovery.results import RunResults, read_report_input, read_results
 from eventcargo.discovery.run_folder import RunManifest
-from eventcargo.discovery.stages import discover
-from eventcargo.edges import EdgeTable
 from eventcargo.errors import ConfigError
-from eventcargo.evaluation import evaluate
-from eventcargo.events import EventDataset, EventSequence
 from eventcargo.files import check_new_folder
-from eventcargo.graphs import LabelGraph
-from eventcargo.io import read_events
 from eventcargo.knowledge import Knowledge
-from eventcargo.models.density import DensityModel, label_probabilities
 from eventcargo.models.loading import load_model
-from eventcargo.oneshot.explain import Explanation, explain
 from eventcargo.progress import progress_bars
-from eventcargo.report import write_report
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eventcargo.discovery.results import RunResults
+    from eventcargo.edges import EdgeTable
+    from eventcargo.events import EventDataset
+    from eventcargo.graphs import LabelGraph
+    from eventcargo.models.density import DensityModel
+    from eventcargo.oneshot.explain import Explanation
+    from eventcargo.sequences import EventSequence
 
 
 class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -46,7 +50,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def __init__(
         self,
-        model: DensityModel | None = None,
+        model: "DensityModel | None" = None,
         *,
         preset: str = "default",
         max_time: str = "30m",
@@ -88,12 +92,13 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
         With `run`, all results are kept in that folder, and `resume=True` continues a run that was stopped.
         """
-        events = data if isinstance(data, EventDataset) else read_events(data, labels, **columns)
-        if isinstance(data, EventDataset) and (labels is not None or columns):
+        is_read = isinstance(data, eventcargo.EventDataset)
+        if is_read and (labels is not None or columns):
             raise ConfigError("an EventDataset already has its labels and columns; give nothing else")
+        events = data if is_read else eventcargo.read_events(data, labels, **columns)
         folder = self._temporary_folder() if run is None else Path(run)
         with progress_bars(self.show_progress) as progress:
-            results = discover(
+            results = eventcargo.discover(
                 events,
                 folder,
                 self._config(),
@@ -106,29 +111,32 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self._data = events
         return self
 
-    def explain(self, sequence: EventSequence, labels: Any = None) -> Explanation:
+    def explain(self, sequence: "EventSequence", labels: Any = None) -> "Explanation":
         """The events of one sequence that moved its labels."""
-        return explain(self._fitted().model_, sequence, labels)
+        return eventcargo.explain(self._fitted().model_, sequence, labels)
 
-    def predict_proba(self, data: EventDataset) -> pl.DataFrame:
+    def predict_proba(self, data: "EventDataset") -> "pl.DataFrame":
         """P(label | whole sequence): one row per sequence, with its id and one column per label."""
+        import polars as pl
+
         model = self._fitted().model_
-        probabilities = label_probabilities(model, data)
+        probabilities = eventcargo.models.label_probabilities(model, data)
         ids = pl.Series("sequence_id", data.sequence_ids.to_pylist(), dtype=pl.String)
         return pl.DataFrame(
             [ids, *(pl.Series(name, probabilities[:, at]) for at, name in enumerate(model.label_names))]
         )
 
-    def score(self, truth: LabelGraph) -> float:
+    def score(self, truth: "LabelGraph") -> float:
         """Macro F1 of the boundaries against the true ones; `evaluate` gives more scores."""
-        return evaluate(self._fitted().graph_, truth).macro.f1
+        return eventcargo.evaluate(self._fitted().graph_, truth).macro.f1
 
-    def write_report(self, path: str | Path, data: EventDataset | None = None) -> None:
+    def write_report(self, path: str | Path, data: "EventDataset | None" = None) -> None:
         """Write one HTML page with all results; a loaded estimator needs `data`."""
         shown = data if data is not None else getattr(self._fitted(), "_data", None)
         if shown is None:
             raise ConfigError("a loaded estimator has no data to show; give data=")
-        write_report(path, read_report_input(self._folder, shown))
+        content = eventcargo.discovery.read_report_input(self._folder, shown)
+        eventcargo.report.write_report(path, content)
 
     def save(self, folder: str | Path) -> None:
         """Write all results to a new folder, for `load`."""
@@ -141,15 +149,16 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         settings = RunManifest.read(Path(folder)).settings
         known = {name: settings[name] for name in cls._get_param_names() if name in settings}
         cargo = cls(**{**known, "model": None, "knowledge": None, "device": device})
-        cargo._take(read_results(Path(folder), load_model(Path(folder) / "model", device)), Path(folder))
+        model = load_model(Path(folder) / "model", device)
+        cargo._take(eventcargo.discovery.read_results(Path(folder), model), Path(folder))
         return cargo
 
     @property
-    def edges_(self) -> EdgeTable:
+    def edges_(self) -> "EdgeTable":
         """The edges of single sequences (phase 1), read from disk at each access."""
-        return EdgeTable.read(self._fitted()._results.edges)
+        return eventcargo.EdgeTable.read(self._fitted()._results.edges)
 
-    def _take(self, results: RunResults, folder: Path) -> None:
+    def _take(self, results: "RunResults", folder: Path) -> None:
         self._results, self._folder = results, folder
         self.model_, self.graph_, self.baseline_ = results.model, results.graph, results.baseline
         self.rules_, self.verdicts_, self.quality_ = results.rules, results.verdicts, results.quality

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from eventcargo import io
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.files import check_same_settings, read_document, write_document
-from eventcargo.graphs import LabelGraph
-from eventcargo.io import write_graph
 from eventcargo.verdicts import Verdict, verdict_notes, write_verdicts
+
+if TYPE_CHECKING:
+    from eventcargo.graphs import LabelGraph
 
 FORMAT, FORMAT_VERSION = "eventcargo-run", 2
 
@@ -19,22 +21,22 @@ FUSED, GRAPH, GRAPH_JSON = "fused.parquet", "graph.parquet", "graph.json"
 """FUSED is the graph of phase 2; GRAPH and GRAPH_JSON are the graph so far: fused, then verified."""
 
 
-def write_fused(folder: Path, graph: LabelGraph) -> None:
+def write_fused(folder: Path, graph: "LabelGraph") -> None:
     """Write the graph of phase 2; until it is verified, it is also the graph of the run."""
-    write_graph(graph, folder / FUSED)
+    io.write_graph(graph, folder / FUSED)
     write_verified(folder, graph)
 
 
-def write_verified(folder: Path, graph: LabelGraph) -> None:
+def write_verified(folder: Path, graph: "LabelGraph") -> None:
     """Write the graph of the run."""
-    write_graph(graph, folder / GRAPH_JSON)
-    write_graph(graph, folder / GRAPH)
+    io.write_graph(graph, folder / GRAPH_JSON)
+    io.write_graph(graph, folder / GRAPH)
 
 
-def write_judged(folder: Path, graph: LabelGraph, verdicts: Mapping[str, Verdict]) -> None:
+def write_judged(folder: Path, graph: "LabelGraph", verdicts: Mapping[str, Verdict]) -> None:
     """Write the verdicts, and graph.json again with the verdicts in it."""
     write_verdicts(folder / VERDICTS, verdicts)
-    write_graph(graph, folder / GRAPH_JSON, {"verdicts": verdict_notes(verdicts)})
+    io.write_graph(graph, folder / GRAPH_JSON, {"verdicts": verdict_notes(verdicts)})
 
 
 @dataclass

@@ -40,8 +40,8 @@ from eventcargo.oneshot.extract import extract
 from eventcargo.progress import OnProgress
 from eventcargo.report import write_report
 from eventcargo.rules import find_rules, write_rules
-from eventcargo.verdicts import judge
-from eventcargo.verification import verify
+from eventcargo.verdicts.judge import judge
+from eventcargo.verification.verify import verify
 
 Result = TypeVar("Result")
 

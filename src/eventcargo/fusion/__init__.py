@@ -5,22 +5,44 @@ static, adaptive), the smallest mutual information (bes, caig, fpr), or the smal
 of an edge's interval must reach (confident). `fuse` applies it.
 """
 
-from eventcargo.fusion.config import CRITERIA, FuseConfig
-from eventcargo.fusion.criteria import (
-    BetaMixture,
-    adaptive,
-    bes,
-    caig,
-    exceeds,
-    expected_fpr,
-    fit_mixture,
-    static,
-    union,
-)
-from eventcargo.fusion.fuse import fuse, fuse_run
-from eventcargo.fusion.vote_store import VoteStore, read_votes, write_votes
-from eventcargo.fusion.votes import Votes
-from eventcargo.statistics.intervals import jeffreys
+from typing import TYPE_CHECKING
+
+from eventcargo.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from eventcargo.fusion.config import CRITERIA, FuseConfig
+    from eventcargo.fusion.criteria import (
+        BetaMixture,
+        adaptive,
+        bes,
+        caig,
+        exceeds,
+        expected_fpr,
+        fit_mixture,
+        static,
+        union,
+    )
+    from eventcargo.fusion.fuse import fuse_run
+    from eventcargo.fusion.vote_store import (
+        VoteStore,
+        join_runs,
+        read_votes,
+        run_votes,
+        untrusted_labels,
+        write_votes,
+    )
+    from eventcargo.fusion.votes import Votes
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "config": "CRITERIA FuseConfig",
+            "criteria": "BetaMixture adaptive bes caig exceeds expected_fpr fit_mixture static union",
+            "fuse": "fuse_run",
+            "vote_store": "VoteStore join_runs read_votes run_votes untrusted_labels write_votes",
+            "votes": "Votes",
+        },
+    )
 
 __all__ = [
     "CRITERIA",
@@ -34,11 +56,12 @@ __all__ = [
     "exceeds",
     "expected_fpr",
     "fit_mixture",
-    "fuse",
     "fuse_run",
-    "jeffreys",
+    "join_runs",
     "read_votes",
+    "run_votes",
     "static",
     "union",
+    "untrusted_labels",
     "write_votes",
 ]

@@ -1,10 +1,28 @@
 """Readers and writers of outside formats, one module each; our own formats are with their classes."""
 
-from eventcargo.io.graphs import check_graph_path, read_graph, write_graph
-from eventcargo.io.meds import read_meds, read_meds_splits
-from eventcargo.io.networks import graph_to_networkx, graph_to_strengths
-from eventcargo.io.tables import read_events
-from eventcargo.io.writers import write_events
+from typing import TYPE_CHECKING
+
+from eventcargo.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from eventcargo.io.graph_paths import check_graph_path
+    from eventcargo.io.graphs import read_graph, write_graph
+    from eventcargo.io.meds import read_meds, read_meds_splits
+    from eventcargo.io.networks import graph_to_networkx, graph_to_strengths
+    from eventcargo.io.tables import read_events
+    from eventcargo.io.writers import write_events
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "graph_paths": "check_graph_path",
+            "graphs": "read_graph write_graph",
+            "meds": "read_meds read_meds_splits",
+            "networks": "graph_to_networkx graph_to_strengths",
+            "tables": "read_events",
+            "writers": "write_events",
+        },
+    )
 
 __all__ = [
     "check_graph_path",

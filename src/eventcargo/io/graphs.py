@@ -18,6 +18,7 @@ import pyarrow.parquet
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
 from eventcargo.files import atomic_file, parse_document
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
+from eventcargo.io.graph_paths import check_graph_file, check_graph_path
 from eventcargo.io.networks import write_dot, write_graphml
 from eventcargo.io.sources import Source, open_file, open_sources
 
@@ -51,12 +52,6 @@ def write_graph(graph: LabelGraph, path: str | Path, notes: Mapping[str, Any] | 
             WRITERS[path.suffix.lower()](graph, target)
 
 
-def check_graph_path(path: Path) -> None:
-    """Refuse a path with an ending that no graph format has, before the graph is computed."""
-    if path.suffix.lower() not in WRITERS:
-        raise DataError(f"{path} has an unknown ending; use {', '.join(WRITERS)}")
-
-
 def read_graph(source: Any) -> LabelGraph:
     """Read a graph from a .parquet, .json or .csv file, or a frame with the columns label and event.
 
@@ -66,10 +61,7 @@ def read_graph(source: Any) -> LabelGraph:
     if not isinstance(source, str | Path):
         return _from_sources(open_sources(source, "graph"), {})
     path = Path(source)
-    if not path.is_file():
-        raise DataError(f"{path} is not a file; give a graph as {', '.join(READABLE)}, or a frame")
-    if path.suffix.lower() not in READABLE:
-        raise DataError(f"{path} has an unknown ending; graphs are read from {', '.join(READABLE)}")
+    check_graph_file(path)
     if path.suffix.lower() == ".json":
         return _read_json(path)
     support = _parquet_support(path) if path.suffix.lower() == ".parquet" else {}
@@ -215,4 +207,4 @@ WRITERS = {
     ".graphml": write_graphml,
     ".dot": write_dot,
 }
-READABLE = (".parquet", ".json", ".csv")
+"""The writer of each ending in `WRITABLE`."""

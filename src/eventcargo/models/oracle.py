@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from eventcargo.batches import MARKS, Batch
+from eventcargo.batches import Batch
 from eventcargo.errors import DataError, counted
 from eventcargo.models.density import IMPOSSIBLE, Densities, DensityModel
 from eventcargo.simulation.exact import ExactProcess
 from eventcargo.simulation.simulated import event_names, label_names
-from eventcargo.vocabulary import BOS, EOS, SPECIAL, UNK, Vocabulary
+from eventcargo.vocabulary import BOS, EOS, MARKS, SPECIAL, UNK, Vocabulary
 
 LOGIT_LIMIT = 30.0
 """Largest label logit. A process without label noise is certain of its labels; sigmoid(30) is 1 in float32

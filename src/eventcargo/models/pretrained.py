@@ -11,31 +11,35 @@ import zlib
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
 from eventcargo.errors import DataError
 from eventcargo.files import atomic_file, read_document, write_document
 from eventcargo.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
 FORMAT = "eventcargo-model"
 FORMAT_VERSION = 2
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> None:
+def write_tensors(path: Path, tensors: Mapping[str, "Tensor"], header: Mapping[str, Any]) -> None:
     """Write tensors and a JSON header as one file, atomically."""
+    from safetensors.torch import save_file
+
     own = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with atomic_file(path) as target:
         save_file(own, target, metadata={"eventcargo": json.dumps(header)})
 
 
-def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, "Tensor"]]:
     """Header and tensors of such a file; raises `DataError` if it is missing, truncated or foreign."""
+    from safetensors import SafetensorError, safe_open
+
     try:
         with safe_open(path, framework="pt") as source:
             header = (source.metadata() or {}).get("eventcargo")
@@ -50,7 +54,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 
 def write_model(
-    folder: Path, config: Mapping[str, Any], vocabulary: Vocabulary, tensors: Mapping[str, Tensor]
+    folder: Path, config: Mapping[str, Any], vocabulary: Vocabulary, tensors: Mapping[str, "Tensor"]
 ) -> None:
     """Write a model's three files; the weights come last and complete the folder."""
     content = {"eventcargo": version("eventcargo"), **config}
@@ -59,7 +63,7 @@ def write_model(
     write_tensors(folder / "model.safetensors", tensors, {"fingerprint": _fingerprint(folder)})
 
 
-def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], Vocabulary, dict[str, Tensor]]:
+def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], Vocabulary, dict[str, "Tensor"]]:
     """Config (without the format's own entries), vocabulary and tensors of a model of this kind."""
     config = _read_config(folder / "config.json", kind)
     vocabulary = Vocabulary.from_json(folder / "vocabulary.json")
@@ -96,13 +100,13 @@ def _fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+def optimizer_tensors(optimizer: "torch.optim.Optimizer") -> dict[str, "Tensor"]:
     """The state of an optimiser, by parameter number and name."""
     state = optimizer.state_dict()["state"]
     return {f"{number}.{name}": value for number, held in state.items() for name, value in held.items()}
 
 
-def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+def load_optimizer(optimizer: "torch.optim.Optimizer", tensors: Mapping[str, "Tensor"]) -> None:
     """Restore the state from `optimizer_tensors` in an optimiser of the same parameters."""
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
@@ -111,12 +115,12 @@ def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tenso
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def taken(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def taken(tensors: Mapping[str, "Tensor"], prefix: str) -> dict[str, "Tensor"]:
     """The tensors whose names start with a prefix, named without it."""
     return {k.removeprefix(prefix): value for k, value in tensors.items() if k.startswith(prefix)}
 
 
-def tensors_fingerprint(tensors: Mapping[str, Tensor]) -> str:
+def tensors_fingerprint(tensors: Mapping[str, "Tensor"]) -> str:
     """A short text that differs where names or numbers of tensors differ."""
     code = 0
     for name in sorted(tensors):

@@ -14,28 +14,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline
 from eventcargo.errors import EventCargoWarning, counted
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel, walk
+from eventcargo.oneshot.config import CasesConfig
 from eventcargo.oneshot.total import reach
 from eventcargo.progress import OnProgress
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class CasesConfig(Settings):
-    """How many sequences are tested per label."""
-
-    absent: float = setting(1.0, ge=0)
-    """sequences without the label to test, as a multiple of its positives"""
-    min_absent: int = setting(50, ge=0)
-    """smallest number of sequences without the label to test, unless absent is 0"""
-    max_cases: int = setting(500, ge=0)
-    """most sequences of either kind for a label that costs a forward pass per event type; 0: no limit"""
 
 
 @dataclass(frozen=True)

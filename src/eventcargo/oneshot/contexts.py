@@ -8,7 +8,6 @@ one pass per position over all particles.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import Batch
-from eventcargo.config import Settings, setting
 from eventcargo.models.density import DensityModel, column_blocks
+from eventcargo.oneshot.config import ContextConfig
 from eventcargo.vocabulary import UNK
 
 Ids = NDArray[np.int64]
@@ -28,26 +27,6 @@ GROUP = 8
 
 ROUNDING = 1e-6
 """Tolerance within which a probability mass counts as reached."""
-
-
-@dataclass(frozen=True)
-class ContextConfig(Settings):
-    """What is redrawn, and from which distribution."""
-
-    context: int = setting(15, ge=0)
-    """events at the start to redraw; later events are scored"""
-    top_k: int = setting(35, ge=0)
-    """draw from the k most probable event types; 0: from all"""
-    top_p: float = setting(0.8, gt=0, le=1)
-    """draw from the most probable event types that together hold this probability; 1: from all"""
-    nucleus: Literal["reaching", "within"] = "reaching"
-    """reaching: keep the event type that crosses top_p; within: drop it, as the paper does"""
-    temperature: float = setting(1.0, gt=0)
-    """above 1 flattens the distribution, below 1 sharpens it"""
-    draws: Literal["stratified", "independent"] = "stratified"
-    """stratified: particles cover each position's distribution evenly; independent: as in the paper"""
-    order: Literal["observed", "ancestral"] = "observed"
-    """observed: condition each draw on the observed prefix; ancestral: on the earlier draws"""
 
 
 @dataclass(frozen=True)

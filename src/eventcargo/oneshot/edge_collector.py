@@ -8,12 +8,13 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eventcargo.batches import MARKS, Batch
+from eventcargo.batches import Batch
 from eventcargo.edges import EDGES, EXPOSED, POLARITIES, POSITIVES, SUPPORT, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.total import Types
+from eventcargo.vocabulary import MARKS
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

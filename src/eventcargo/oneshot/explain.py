@@ -8,12 +8,12 @@ import polars as pl
 import torch
 from numpy.typing import NDArray
 
-from eventcargo.batches import MARKS, Batch, Batches, report_cuts
+from eventcargo.batches import Batch, Batches, report_cuts
 from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset, EventSequence
 from eventcargo.models.density import DensityModel, check_values
 from eventcargo.oneshot.total import TotalTest
-from eventcargo.vocabulary import UNK
+from eventcargo.vocabulary import MARKS, UNK
 
 Ints = NDArray[np.int64]
 

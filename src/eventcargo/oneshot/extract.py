@@ -25,7 +25,7 @@ from eventcargo.models.density import DensityModel, check_labels, check_values, 
 from eventcargo.oneshot.cases import Cases, select_cases
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.prefix import PrefixTest
-from eventcargo.oneshot.score_shard import BLOCK, Flags, sequence_seeds
+from eventcargo.oneshot.score_shard import BLOCK, Flags, configured_tests, sequence_seeds
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import fit_pooled_threshold
 from eventcargo.oneshot.workers import Task, WorkerPool
@@ -188,7 +188,7 @@ def _prefix_scores(
 
 
 def _report_short(config: ExtractConfig, data: EventDataset, pooled: float | None) -> None:
-    for configured_test in config.configured_tests(pooled):
+    for configured_test in configured_tests(config, pooled):
         if isinstance(configured_test.test, PrefixTest):
             configured_test.test.report_short(data.lengths)
 

@@ -12,7 +12,6 @@ together only the last (see `oneshot.total`).
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -20,10 +19,10 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from eventcargo.batches import Batch
-from eventcargo.config import setting
-from eventcargo.errors import ConfigError, EventCargoWarning, counted
+from eventcargo.errors import EventCargoWarning, counted
 from eventcargo.models.density import DensityModel
-from eventcargo.oneshot.contexts import ContextConfig, Contexts
+from eventcargo.oneshot.config import PrefixConfig
+from eventcargo.oneshot.contexts import Contexts
 from eventcargo.oneshot.scores import EventScores, bernoulli_entropy, bernoulli_kl, probability_change
 from eventcargo.oneshot.thresholds import EdgeThreshold, RelativeThreshold
 
@@ -35,47 +34,6 @@ DRAWS_AT_ONCE = 1 << 24
 
 PADDING = 256
 """Most padded positions in a pass; computing more of them costs more than another pass."""
-
-
-@dataclass(frozen=True)
-class PrefixConfig(ContextConfig):
-    """Settings of the prefix test."""
-
-    particles: int = setting(64, ge=0)
-    """most redrawn contexts per sequence; 0: the observed sequence alone"""
-    first_round: int = setting(8, ge=2)
-    """particles drawn before the first check for stopping; their number doubles up to each further check"""
-    error: float = setting(0.5, ge=0)
-    """stop drawing when at most this many wrong decisions are expected in a sequence; 0: draw all"""
-    tokens: int = setting(8_192, ge=1)
-    """positions per forward pass"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.particles and not self.context:
-            raise ConfigError(
-                f"context=0 leaves nothing to redraw for particles={self.particles}; use particles=0"
-            )
-
-    @property
-    def rounds(self) -> tuple[int, ...]:
-        """Particles drawn in each round.
-
-        >>> PrefixConfig(particles=68, first_round=8).rounds
-        (8, 8, 16, 32, 4)
-        """
-        if not self.error or self.first_round >= self.particles:
-            return (self.particles,)
-        totals = [self.first_round]
-        while totals[-1] < self.particles:
-            totals.append(min(2 * totals[-1], self.particles))
-        return tuple(np.diff(totals, prepend=0).tolist())
-
-
-PAPER = PrefixConfig(
-    context=15, particles=68, top_k=35, top_p=0.8, nucleus="within", draws="independent", error=0.0
-)
-"""The paper's settings; its threshold is `thresholds.PAPER_THRESHOLD`."""
 
 
 class PrefixTest:

@@ -17,10 +17,12 @@ from eventcargo.edges import POLARITIES, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.cases import Cases
+from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.edge_collector import EdgeCollector
+from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.scores import EventScores, OneshotTest
-from eventcargo.oneshot.thresholds import EdgeThreshold
-from eventcargo.oneshot.total import Types
+from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, EdgeThreshold, RelativeThreshold, StaticThreshold
+from eventcargo.oneshot.total import TotalTest, Types
 
 Flags = NDArray[np.bool_]
 
@@ -41,6 +43,31 @@ class ConfiguredTest:
     allowed: Flags | None = None  # (labels, V): pairs that may be edges; None: all
 
 
+def configured_tests(
+    config: ExtractConfig, pooled: float | None = None, allowed: Flags | None = None
+) -> list[ConfiguredTest]:
+    """The tests with their thresholds; the prefix test covers only sequences with the label.
+
+    `allowed`, (labels, V), marks the pairs of a label and an event type that may be edges.
+    """
+    threshold = _prefix_threshold(config, pooled)
+    made = {
+        "total": ConfiguredTest(TotalTest(allowed), StaticThreshold(config.threshold), allowed=allowed),
+        "prefix": ConfiguredTest(PrefixTest(config.prefix, threshold), threshold, ("present",), allowed),
+    }
+    return [made[name] for name in config.tests]
+
+
+def _prefix_threshold(config: ExtractConfig, pooled: float | None) -> EdgeThreshold:
+    if config.paper:
+        return PAPER_THRESHOLD
+    if config.threshold_kind == "pooled" and pooled is not None:
+        return StaticThreshold(pooled)
+    if config.threshold_kind == "static":
+        return StaticThreshold(config.threshold)
+    return RelativeThreshold(config.z_threshold)
+
+
 def sequence_seeds(data: EventDataset, seed: int) -> NDArray[np.int64]:
     """One seed per sequence, derived from its id and `seed` alone.
 
@@ -57,7 +84,7 @@ def score_shard(
     model: DensityModel,
     data: EventDataset,
     cases: Cases,
-    configured_tests: Sequence[ConfiguredTest],
+    tests: Sequence[ConfiguredTest],
     seeds: NDArray[np.int64],
     deadline: Deadline = NEVER,
 ) -> EdgeTable:
@@ -71,7 +98,7 @@ def score_shard(
         batches = Batches(data.select(block), model.vocabulary, model.max_length)
         wanted = {name: getattr(cases, name)[block].toarray() > 0 for name in POLARITIES}
         types = Types.of(batches.take(np.arange(len(block))))
-        for configured_test in configured_tests:
+        for configured_test in tests:
             asked = np.zeros_like(wanted["present"])
             for polarity in configured_test.polarities:
                 asked |= wanted[polarity]

@@ -22,7 +22,7 @@ from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.cases import Cases
 from eventcargo.oneshot.config import ExtractConfig, memory
-from eventcargo.oneshot.score_shard import score_shard
+from eventcargo.oneshot.score_shard import configured_tests, score_shard
 
 PROCESS_BYTES = 700 * 2**20
 """Memory of a worker before it holds a model: Python, torch and its own buffers."""
@@ -57,7 +57,7 @@ class Task:
                 model,
                 self.data.select(rows),
                 self.cases.rows(rows),
-                self.config.configured_tests(self.pooled, self.allowed),
+                configured_tests(self.config, self.pooled, self.allowed),
                 self.seeds[rows],
                 self.deadline,
             )

@@ -4,7 +4,20 @@
 does not need the model.
 """
 
-from eventcargo.report.page import write_report
-from eventcargo.report.report_input import ReportInput
+from typing import TYPE_CHECKING
+
+from eventcargo.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from eventcargo.report.page import write_report
+    from eventcargo.report.report_input import ReportInput
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "page": "write_report",
+            "report_input": "ReportInput",
+        },
+    )
 
 __all__ = ["ReportInput", "write_report"]

@@ -1,19 +1,18 @@
 """`find_rules`: for every label of a graph a short rule over its boundary, judged on held-out sequences."""
 
-from dataclasses import dataclass, replace
-from typing import Literal as OneOf
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
-from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.progress import OnProgress
 from eventcargo.rules.candidates import LearningData, arranged_literals, presence_literals
+from eventcargo.rules.config import RuleConfig
 from eventcargo.rules.description_length import DescriptionLength, Dnf
 from eventcargo.rules.literals import Literal
 from eventcargo.rules.occurrences import Occurrences
@@ -23,34 +22,6 @@ from eventcargo.rules.search import Search
 
 ACCIDENT = 0.01
 """A rule is dropped if as many held-out hits occur by accident with a higher probability."""
-
-
-@dataclass(frozen=True)
-class RuleConfig(Settings):
-    """Settings of the search for rules."""
-
-    kind: OneOf["arrangement", "presence"] = "arrangement"
-    """presence: whether event types occur; arrangement: also count, order, adjacency, gap, lateness"""
-    held_out: float = setting(0.34, ge=0.05, le=0.8)
-    """share of sequences held out to judge the rules"""
-    min_support: int = setting(20, ge=1)
-    """fewest sequences with the label, and without it, for which a rule is sought"""
-    min_precision: float = setting(0.3, ge=0, le=1)
-    """smallest precision of a rule on held-out sequences"""
-    min_recall: float = setting(0.3, ge=0, le=1)
-    """smallest recall of a rule on held-out sequences"""
-    max_events: int = setting(30, ge=1)
-    """most event types of a boundary, strongest first, that a rule may use"""
-    max_literals: int = setting(6, ge=1)
-    """most literals of a conjunction"""
-    max_conjunctions: int = setting(8, ge=1)
-    """most conjunctions joined by OR"""
-    penalty: float = setting(1.0, gt=0)
-    """multiplies the price of a literal: higher gives shorter rules"""
-    unit: str = ""
-    """unit of times given as plain numbers, such as h, shown in rules"""
-    seed: int = setting(0, ge=0)
-    """seed of the choice of held-out sequences"""
 
 
 def find_rules(

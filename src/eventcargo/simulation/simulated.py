@@ -6,15 +6,14 @@ is in canonical order. Event types that never occur are left out, as in a table 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from eventcargo.events import EventDataset, Ragged
-from eventcargo.graphs import LabelGraph
+if TYPE_CHECKING:
+    from eventcargo.events import EventDataset
+    from eventcargo.graphs import LabelGraph
 
 
 @dataclass(frozen=True)
@@ -24,8 +23,8 @@ class Simulated:
     The same `regime`, `settings` and `seed` give the same bytes again.
     """
 
-    data: EventDataset
-    truth: LabelGraph
+    data: "EventDataset"
+    truth: "LabelGraph"
     rules: Mapping[str, str]
     regime: str
     settings: Mapping[str, Any]
@@ -72,6 +71,10 @@ def label_names(count: int) -> list[str]:
 
 def assemble(regime: str, config: Any, seed: int, columns: Columns, causes: Sequence[Cause]) -> Simulated:
     """Assemble a simulated data set with its truth; `config` needs the field `event_types`."""
+    import polars as pl
+
+    from eventcargo.graphs import LabelGraph
+
     names, labels = event_names(config.event_types), label_names(len(causes))
     data = _dataset(columns, names, labels)
     support = dict(zip(labels, data.support.tolist(), strict=True))
@@ -86,7 +89,11 @@ def assemble(regime: str, config: Any, seed: int, columns: Columns, causes: Sequ
     return Simulated(data, truth, rules, regime, asdict(config), seed)
 
 
-def _dataset(columns: Columns, names: Sequence[str], labels: Sequence[str]) -> EventDataset:
+def _dataset(columns: Columns, names: Sequence[str], labels: Sequence[str]) -> "EventDataset":
+    import pyarrow as pa
+
+    from eventcargo.events import EventDataset, Ragged
+
     seen = np.bincount(columns.events, minlength=len(names)) > 0
     new_number = (np.cumsum(seen) - 1).astype(np.int32)
     positives, carried_labels = np.nonzero(columns.carried)

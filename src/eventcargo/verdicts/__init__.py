@@ -1,7 +1,6 @@
 """Verdicts: whether to trust the boundary of each label, with reasons in words and numbers."""
 
 from eventcargo.verdicts.config import JudgeConfig
-from eventcargo.verdicts.judge import judge
 from eventcargo.verdicts.verdict import (
     LEVELS,
     Verdict,
@@ -16,7 +15,6 @@ __all__ = [
     "JudgeConfig",
     "Verdict",
     "count_levels",
-    "judge",
     "read_verdicts",
     "verdict_notes",
     "write_verdicts",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ def event_residuals(
     """
     associations: list[ResidualAssociation] = []
     by_event, n_labels = presence.T.tocsr().astype(np.float64), carried.shape[1]
-    least = norm.isf(alpha / max(2 * by_event.shape[0] * n_labels, 1))
+    least = -ndtri(alpha / max(2 * by_event.shape[0] * n_labels, 1))
     for start in range(0, n_labels, AT_ONCE):
         block = slice(start, start + AT_ONCE)
         truth, predicted = carried[:, block].astype(np.float64), probabilities[:, block]
@@ -68,7 +68,7 @@ def label_residuals(carried: Flags, probabilities: Floats, alpha: float) -> list
     left, spread = truth - probabilities, probabilities * (1 - probabilities)
     z = (left.T @ left) / np.sqrt(spread.T @ spread + 1)
     np.fill_diagonal(z, 0.0)
-    least = norm.isf(alpha / max(n_labels * (n_labels - 1), 1))
+    least = -ndtri(alpha / max(n_labels * (n_labels - 1), 1))
     observed = truth.T @ truth
     return sorted(_above(z, observed, observed - left.T @ left, least, 0), key=lambda one: -abs(one.z))
 

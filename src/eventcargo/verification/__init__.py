@@ -1,5 +1,5 @@
 """Test the edges of a graph on the data: drop refuted edges, add missing ones."""
 
-from eventcargo.verification.verify import VerifyConfig, verify
+from eventcargo.verification.config import VerifyConfig
 
-__all__ = ["VerifyConfig", "verify"]
+__all__ = ["VerifyConfig"]

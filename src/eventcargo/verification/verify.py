@@ -24,12 +24,10 @@ event types; these must be confirmed, with a Bonferroni correction for all pairs
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
@@ -37,23 +35,12 @@ from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Resolved
 from eventcargo.statistics.discoveries import discoveries
 from eventcargo.verification.claims import Claim
+from eventcargo.verification.config import VerifyConfig
 from eventcargo.verification.forward import forward_select
 from eventcargo.verification.label_test import LabelTest, VerifyData
 
 GROWING = 0.5
 """Largest share of the time for adding missing event types."""
-
-
-@dataclass(frozen=True)
-class VerifyConfig(Settings):
-    """Settings of the test of a graph on the data."""
-
-    alpha: float = setting(0.05, gt=0, lt=1)
-    """false-discovery rate among confirmed edges; an added edge is tested at alpha / number of pairs"""
-    min_gain: float = setting(0.05, gt=0)
-    """smallest gain of an edge, in nats per sequence with the label"""
-    rounds: int = setting(6, ge=0)
-    """most event types added to a boundary; 0 adds none"""
 
 
 def verify(

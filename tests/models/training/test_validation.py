@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from eventcargo import EventDataset, EventSequence, Vocabulary
-from eventcargo.models.training.losses import LossConfig
+from eventcargo.models.training.config import LossConfig
 from eventcargo.models.training.validation import Validation, set_aside, weighted_f1
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
 

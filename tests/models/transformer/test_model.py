@@ -12,7 +12,8 @@ from eventcargo.batches import Batch, Batches
 from eventcargo.errors import DataError
 from eventcargo.models.density import DensityModel
 from eventcargo.models.linear.term import LinearTerm
-from eventcargo.models.training.losses import LossConfig, draw_targets, joint_loss
+from eventcargo.models.training.config import LossConfig
+from eventcargo.models.training.losses import draw_targets, joint_loss
 from eventcargo.models.transformer.model import Transformer, TransformerConfig, transformer_size
 from eventcargo.vocabulary import BOS, EOS, PAD
 

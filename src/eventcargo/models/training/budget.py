@@ -4,11 +4,14 @@ import math
 import re
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline
 from eventcargo.errors import ConfigError
-from eventcargo.models.training.distributed import ProcessGroup
+
+if TYPE_CHECKING:
+    from eventcargo.models.training.distributed import ProcessGroup
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 DEFAULT_SECONDS = 600.0
@@ -91,7 +94,7 @@ class Clock:
     """
 
     def __init__(
-        self, config: BudgetConfig, checks: int, group: ProcessGroup, deadline: Deadline = NEVER
+        self, config: BudgetConfig, checks: int, group: "ProcessGroup", deadline: Deadline = NEVER
     ) -> None:
         self._config, self._checks, self._group, self._deadline = config, checks, group, deadline
         self._started = time.monotonic()

@@ -2,15 +2,45 @@
 
 from dataclasses import dataclass
 
-import torch
-
-from eventcargo.config import setting
+from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError
 from eventcargo.models.training.budget import BudgetConfig
-from eventcargo.models.training.losses import LossConfig
 
-PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
-"""Number types of matrix products; None: the type of the weights."""
+PRECISIONS = ("float32", "bfloat16", "float16")
+"""Number types of matrix products; float32 is that of the weights."""
+
+
+@dataclass(frozen=True)
+class LossConfig(Settings):
+    """Weights and shares of the parts of the loss."""
+
+    event_weight: float = setting(1.0, ge=0)
+    """weight of the next-event loss relative to the label loss; 0: do not train the next event"""
+    event_share: float = setting(0.5, ge=0, le=1)
+    """share of positions at which a step predicts the next event"""
+    sampled: int = setting(1024, ge=0)
+    """event types sampled for the softmax of a step if the vocabulary has over twice as many; 0: use all"""
+    prefix_share: float = setting(1.0, ge=0, le=1)
+    """share of positions before the end at which a step predicts the labels"""
+    end_weight: float = setting(0.5, ge=0, le=1)
+    """share of the label loss at the end, where the whole sequence is known"""
+    hidden_share: float = setting(0.05, ge=0, le=1)
+    """share of a sequence's event types that a step hides (makes unknown), in every other sequence, so that
+    the model learns to read sequences with hidden events"""
+    pos_weight: float = setting(1.0, gt=0)
+    """weight of a present label; it multiplies the odds of all labels, so values other than 1 trade
+    calibration for recall"""
+    unlabelled: bool = False
+    """the labels of sequences without any label are unknown, and these train the next event only; otherwise
+    they are negative examples of every label"""
+
+    def is_sampled(self, n_ids: int) -> bool:
+        """Whether the softmax over `n_ids` ids is sampled.
+
+        >>> LossConfig(sampled=10).is_sampled(20), LossConfig(sampled=10).is_sampled(21)
+        (False, True)
+        """
+        return 0 < 2 * self.sampled < n_ids
 
 
 @dataclass(frozen=True)

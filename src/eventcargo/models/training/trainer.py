@@ -33,7 +33,7 @@ from eventcargo.models.pretrained import load_optimizer, optimizer_tensors, take
 from eventcargo.models.training import validation
 from eventcargo.models.training.budget import Clock
 from eventcargo.models.training.checkpoint import RunFolder, State
-from eventcargo.models.training.config import PRECISIONS, TrainConfig
+from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.distributed import ProcessGroup
 from eventcargo.models.training.interrupt import Interrupted, Listener
 from eventcargo.models.training.linear_term import run_term
@@ -314,7 +314,8 @@ class Training:
         return float(self._group.sum(total))
 
     def _autocast(self) -> torch.autocast:
-        kind = PRECISIONS[self._config.precision]
+        precision = self._config.precision
+        kind = None if precision == "float32" else getattr(torch, precision)
         return torch.autocast("cuda", dtype=kind, enabled=kind is not None)
 
     def _refuse_nan(self, loss: float, norm: float) -> None:

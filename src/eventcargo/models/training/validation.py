@@ -12,7 +12,7 @@ from eventcargo.batches import Batch, Batches
 from eventcargo.events import EventDataset
 from eventcargo.models.calibration import MATTERS, Floats, base_losses, lead
 from eventcargo.models.linear.term import LinearTerm
-from eventcargo.models.training.losses import LossConfig
+from eventcargo.models.training.config import LossConfig
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.statistics.log_loss import log_losses
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from eventcargo.batches import MARKS
 from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError, DataError
+from eventcargo.vocabulary import MARKS
 
 
 @dataclass(frozen=True)

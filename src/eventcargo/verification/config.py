@@ -1,0 +1,17 @@
+"""Settings of the test of a graph on the data."""
+
+from dataclasses import dataclass
+
+from eventcargo.config import Settings, setting
+
+
+@dataclass(frozen=True)
+class VerifyConfig(Settings):
+    """Settings of the test of a graph on the data."""
+
+    alpha: float = setting(0.05, gt=0, lt=1)
+    """false-discovery rate among confirmed edges; an added edge is tested at alpha / number of pairs"""
+    min_gain: float = setting(0.05, gt=0)
+    """smallest gain of an edge, in nats per sequence with the label"""
+    rounds: int = setting(6, ge=0)
+    """most event types added to a boundary; 0 adds none"""
