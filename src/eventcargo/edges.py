@@ -6,7 +6,7 @@ for every label all that carry it. All counts add up over parts. On disk a table
 shard appears whole or not at all.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,11 +87,14 @@ class EdgeTable:
         }
         return cls(tables["edges"], *(summed(tables[name]) for name in TABLES if name != "edges"))
 
+    def parts(self) -> "Iterator[EdgeTable]":
+        """The table itself, as the only part; see `EdgeFolder.parts`."""
+        yield self
+
     @classmethod
     def read(cls, folder: str | Path) -> "EdgeTable":
         """Read all shards of a folder that `extract` filled; refuses an incomplete folder."""
-        shards = EdgeFolder.open(Path(folder))
-        return cls.join(shards.read(number) for number in range(shards.n_shards))
+        return cls.join(EdgeFolder.open(Path(folder)).parts())
 
 
 def summed(counts: pl.DataFrame) -> pl.DataFrame:
@@ -130,6 +133,10 @@ class EdgeFolder:
         if not path.exists():
             raise DataError(f"{folder} holds no edges: it has no plan.json; run extract first")
         return cls(folder, read_document(path, FORMAT, FORMAT_VERSION, "extract the edges again"))
+
+    def parts(self) -> Iterator[EdgeTable]:
+        """The shards one after the other, for work that does not need them all at once."""
+        return (self.read(number) for number in range(self.n_shards))
 
     def shard(self, number: int) -> Path:
         return self.folder / f"shard-{number:05}"

@@ -6,7 +6,7 @@ become true at EOS only. A key is an exact integer made of event types and a buc
 features never share a weight, however large the vocabulary.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -189,11 +189,12 @@ FAMILIES: dict[str, Callable[[Events, int], Moments]] = {
 
 
 def feature_matrix(
-    batches: Sequence[Batch], family: str, size: int, window: int, min_support: int
+    batches: Iterable[Batch], family: str, size: int, window: int, min_support: int
 ) -> tuple[sp.csr_array, Ints]:
     """Which features of a family hold in which whole sequence, and the sorted keys of its columns.
 
-    Rows are in the order of the batches. Features of fewer than `min_support` sequences are left out.
+    Rows are in the order of the batches, which are read several times. Features of fewer than `min_support`
+    sequences are left out.
     """
     n_keys = _n_keys(family, size)
     rough = _RoughCounts(n_keys, sum(map(_n_events, batches)) * window)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from eventcargo.discovery.run_folder import BASELINE, EDGES, GRAPH, QUALITY, RULES, RUN, VERDICTS, RunManifest
-from eventcargo.edges import EdgeFolder, EdgeTable
+from eventcargo.edges import EdgeFolder
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
@@ -58,7 +58,7 @@ def read_report_input(folder: Path, data: EventDataset, baseline: Path | None = 
     return ReportInput(
         graph=read_graph(folder / GRAPH),
         data=data,
-        edges=_read(folder / EDGES, EdgeTable.read),
+        edges=_read(folder / EDGES, EdgeFolder.open),
         quality=read_quality(folder),
         rules=_read(folder / RULES, read_rules) or {},
         verdicts=_read(folder / VERDICTS, read_verdicts) or {},

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eventcargo.edges import POLARITIES, EdgeTable
+from eventcargo.edges import POLARITIES, EdgeFolder, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.sequences import EventSequence
@@ -21,6 +21,10 @@ CANDIDATES = 20
 
 MAX_EVENTS = 200
 """Most events shown of a sequence: those nearest to the events with an effect."""
+
+
+STRENGTHS = ("label", "polarity", "event", "sequence", "strength")
+"""Columns of an edge by which sequences are chosen."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Shown:
     effects: Mapping[int, float]  # by position
 
 
-def choose(graph: LabelGraph, table: EdgeTable, max_sequences: int) -> pl.DataFrame:
+def choose(graph: LabelGraph, table: EdgeTable | EdgeFolder, max_sequences: int) -> pl.DataFrame:
     """Choose at most `max_sequences` sequences for each label, as rows of label, polarity and sequence.
 
     Sequences that carry the label come first; the others get up to half of the places.
@@ -41,7 +45,7 @@ def choose(graph: LabelGraph, table: EdgeTable, max_sequences: int) -> pl.DataFr
     >>> choose(LabelGraph.from_boundaries({"brake": []}), EdgeTable.join([]), max_sequences=8).columns
     ['label', 'polarity', 'sequence']
     """
-    wanted = table.edges.join(graph.edges.select("label", "event"), on=["label", "event"], how="semi")
+    wanted = _semi_joined(table, graph.edges.select("label", "event")).select(STRENGTHS)
     strongest = wanted.group_by("label", "polarity", "event", "sequence").agg(pl.col("strength").max())
     cause = ["label", "polarity", "event"]
     least = pl.col("strength").top_k(CANDIDATES).min().over(cause)  # sorting all edges takes longer
@@ -58,6 +62,12 @@ def choose(graph: LabelGraph, table: EdgeTable, max_sequences: int) -> pl.DataFr
         }
         rows += [(label, kind, sequence) for kind in POLARITIES for sequence in chosen[kind]]
     return pl.DataFrame(rows, dict.fromkeys(("label", "polarity", "sequence"), pl.String), orient="row")
+
+
+def _semi_joined(table: EdgeTable | EdgeFolder, wanted: pl.DataFrame) -> pl.DataFrame:
+    """The edges that agree with a row of `wanted`, shard by shard."""
+    on = wanted.columns
+    return pl.concat([part.edges.join(wanted, on=on, how="semi") for part in table.parts()])
 
 
 def _cover(edges: pl.DataFrame, max_sequences: int) -> list[str]:
@@ -77,12 +87,14 @@ def _cover(edges: pl.DataFrame, max_sequences: int) -> list[str]:
     return chosen
 
 
-def show(chosen: pl.DataFrame, table: EdgeTable, data: EventDataset) -> Iterator[tuple[str, Shown]]:
+def show(
+    chosen: pl.DataFrame, table: EdgeTable | EdgeFolder, data: EventDataset
+) -> Iterator[tuple[str, Shown]]:
     """Every chosen sequence with its label, in the order chosen; refuse a sequence missing from the data."""
     named = chosen["sequence"].unique(maintain_order=True).to_list()
     sequences = data.select(named)
     row_of = {name: row for row, name in enumerate(named)}
-    chosen_edges = table.edges.join(chosen, on=["label", "polarity", "sequence"], how="semi")
+    chosen_edges = _semi_joined(table, chosen)
     edges: dict[tuple[str, str], list[tuple[str, str, int, float]]] = {}
     for label, sequence, *edge in chosen_edges.select(
         "label", "sequence", "test", "event", "position", "effect"

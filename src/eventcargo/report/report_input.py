@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from eventcargo.edges import EdgeTable
+from eventcargo.edges import EdgeFolder, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.quality import Quality
@@ -27,7 +27,7 @@ class ReportInput:
 
     graph: LabelGraph
     data: EventDataset
-    edges: EdgeTable | None = None
+    edges: EdgeTable | EdgeFolder | None = None
     quality: Quality | None = None
     rules: Mapping[str, Rule | None] = field(default_factory=dict)
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)

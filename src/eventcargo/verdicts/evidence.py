@@ -94,13 +94,13 @@ class Evidence:
         ]
 
     @cached_property
-    def _probabilities(self) -> NDArray[np.float64]:
+    def _probabilities(self) -> NDArray[np.float32]:
         columns = [
             predictability.probabilities
             for predictability in self.predictabilities
             if predictability is not None
         ]
-        return np.stack(columns, axis=1) if columns else np.zeros((len(self.data), 0))
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self.data), 0), np.float32)
 
     def _weighty(self, associations: Sequence[ResidualAssociation]) -> dict[int, list[ResidualAssociation]]:
         """By label, the associations that account for enough sequences."""

@@ -42,7 +42,7 @@ class Predictability:
     0 if the base rate does as well.
     """
 
-    probabilities: Floats
+    probabilities: NDArray[np.float32]
     explained: float
 
 
@@ -100,7 +100,7 @@ def _predicted(columns: Flags, carries: Flags, folds: Ints) -> Predictability:
     predicted, rate = probabilities[folds, number], carries.mean()
     loss = -(xlogy(carries, predicted) + xlogy(~carries, 1 - predicted)).mean()
     base = -(xlogy(rate, rate) + xlogy(1 - rate, 1 - rate))
-    return Predictability(predicted, float(1 - loss / base) if base > 0 else 0.0)
+    return Predictability(predicted.astype(np.float32), float(1 - loss / base) if base > 0 else 0.0)
 
 
 def _grown(patterns: Flags, counts: Floats) -> Floats:

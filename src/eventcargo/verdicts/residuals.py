@@ -17,9 +17,13 @@ from scipy.special import ndtri
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 AT_ONCE = 64
 """Labels compared with all event types at once."""
+
+ROWS_AT_ONCE = 20_000
+"""Sequences over which labels are compared with each other at once."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class ResidualAssociation:
 def event_residuals(
     presence: sp.csr_array,
     carried: Flags,
-    probabilities: Floats,
+    probabilities: Floats | Singles,
     members: Sequence[Sequence[int]],
     alpha: float,
 ) -> list[ResidualAssociation]:
@@ -50,7 +54,7 @@ def event_residuals(
     least = -ndtri(alpha / max(2 * by_event.shape[0] * n_labels, 1))
     for start in range(0, n_labels, AT_ONCE):
         block = slice(start, start + AT_ONCE)
-        truth, predicted = carried[:, block].astype(np.float64), probabilities[:, block]
+        truth, predicted = (part[:, block].astype(np.float64) for part in (carried, probabilities))
         observed, expected = by_event @ truth, by_event @ predicted
         z = (observed - expected) / np.sqrt(by_event @ (predicted * (1 - predicted)) + 1)
         for column, own in enumerate(members[block]):
@@ -59,18 +63,26 @@ def event_residuals(
     return sorted(associations, key=lambda one: -abs(one.z))
 
 
-def label_residuals(carried: Flags, probabilities: Floats, alpha: float) -> list[ResidualAssociation]:
+def label_residuals(
+    carried: Flags, probabilities: Floats | Singles, alpha: float
+) -> list[ResidualAssociation]:
     """Other labels that are associated with a label although their boundaries do not predict it.
 
     Each pair appears twice, once for either label.
     """
-    truth, n_labels = carried.astype(np.float64), carried.shape[1]
-    left, spread = truth - probabilities, probabilities * (1 - probabilities)
-    z = (left.T @ left) / np.sqrt(spread.T @ spread + 1)
+    n_labels = carried.shape[1]
+    observed, left_over, variance = (np.zeros((n_labels, n_labels)) for _ in range(3))
+    for start in range(0, len(carried), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        truth, predicted = carried[rows].astype(np.float64), probabilities[rows].astype(np.float64)
+        left, spread = truth - predicted, predicted * (1 - predicted)
+        observed += truth.T @ truth
+        left_over += left.T @ left
+        variance += spread.T @ spread
+    z = left_over / np.sqrt(variance + 1)
     np.fill_diagonal(z, 0.0)
     least = -ndtri(alpha / max(n_labels * (n_labels - 1), 1))
-    observed = truth.T @ truth
-    return sorted(_above(z, observed, observed - left.T @ left, least, 0), key=lambda one: -abs(one.z))
+    return sorted(_above(z, observed, observed - left_over, least, 0), key=lambda one: -abs(one.z))
 
 
 def _above(

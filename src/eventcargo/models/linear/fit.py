@@ -7,6 +7,7 @@ for a label only if it lowers the log-loss of held-out sequences by more than ch
 
 import os
 import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -37,6 +38,9 @@ BLOCK_LABELS = 8
 
 CHUNK = 2_000
 """Sequences turned into features at once."""
+
+MOST_KEPT = 10_000_000
+"""Most events that stay in memory as batches while the families are made; more are batched anew each time."""
 
 MIN_WINDOW, MAX_WINDOW = 4, 32
 """Range of the window, in events or first occurrences, in which pairs are formed; smaller for large data."""
@@ -117,8 +121,8 @@ def fit_linear(
     ['presence', 'adjacent']
     """
     config = config or LinearConfig()
-    made = Batches(data, vocabulary, max_length)
-    batches = [made.take(np.arange(at, min(at + CHUNK, len(data)))) for at in range(0, len(data), CHUNK)]
+    chunks = _Chunks(Batches(data, vocabulary, max_length))
+    batches = chunks if data.n_events > MOST_KEPT else list(chunks)
     held = np.random.default_rng(seed).random(len(data)) < config.held_out
     window = int(np.clip(config.max_moments // max(data.n_events, 1), MIN_WINDOW, MAX_WINDOW))
     by_label = data.label_matrix().tocsc().astype(np.float64)
@@ -129,8 +133,19 @@ def fit_linear(
     return _term(fits, candidates.keys, len(vocabulary), window)
 
 
+class _Chunks:
+    """All sequences in batches, made anew each time they are asked for."""
+
+    def __init__(self, batches: Batches) -> None:
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[Batch]:
+        n = len(self._batches.lengths)
+        return (self._batches.take(np.arange(at, min(at + CHUNK, n))) for at in range(0, n, CHUNK))
+
+
 def _screen(
-    batches: list[Batch],
+    batches: Iterable[Batch],
     size: int,
     window: int,
     by_label: sp.csc_array,
