@@ -1,4 +1,5 @@
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -94,10 +95,17 @@ def test_shared_attention_is_that_of_whole_particles(scale: float, rounding: flo
     assert torch.allclose(found, expected, atol=rounding)
 
 
-def test_only_later_positions_are_read_from_their_own_place() -> None:
-    """Masks that begin later than the particles differ, and sequences of different lengths."""
+MASKS = {
+    "one stretch": lambda at, row: (at >= FIRST + 2) & (row >= 0),
+    "with a hole": lambda at, row: (at != FIRST + 1) & (row >= 0),
+    "not the same for all particles": lambda at, row: at >= FIRST + row % N,
+}
+
+
+@pytest.mark.parametrize("chosen", MASKS.values(), ids=MASKS)
+def test_positions_are_read_from_their_own_place(chosen: Callable[..., np.ndarray]) -> None:
     model, batch = random_model(SHAPES["narrow heads"]), particles()
-    where = batch.mask & ~batch.at_end & (np.arange(12) >= FIRST + 2)
+    where = batch.mask & ~batch.at_end & chosen(np.arange(12), np.arange(2 * N)[:, None])
     found = model.particle_labels(batch, N, FIRST, where, [np.array([0, 1, 2])] * 2)
     expected = model.densities(batch, labels_at=where).labels
     assert expected is not None

@@ -1,9 +1,9 @@
 """Blocks of the Transformer without gradients, on states with one column per position.
 
 Axes: D width, H heads, d width of a head, S sequences, N particles of each, L positions. With states (D, S,
-N, L), every linear map is one product of a weight with thousands of columns, and a head is a slice of rows,
-so attention copies nothing. Whatever is added or scaled by position is folded into these products: the
-weights of norms, log times as two more rows, and a row of ones, which gives the sum of attention weights.
+N, L), every linear map is one product of a weight with thousands of columns, and a head is a slice of its
+rows. The products also do what would be passes over memory of their own: the weights of norms are folded into
+them, log times are two more rows, and a row of ones gives the sums of attention weights.
 """
 
 import math
@@ -23,7 +23,7 @@ SCORES_AT_ONCE = 1 << 19
 """Attention scores computed at once on a CPU, so that they stay in the cache."""
 
 ALIGNED = 16
-"""Numbers in a register; products with a multiple of it as many columns are half as long."""
+"""Numbers in a vector register; products with a multiple of it as many columns take a third less time."""
 
 QUERIES_AT_ONCE = 3 * ALIGNED
 """Queries computed at once; keys after the last of them are left out."""

@@ -27,7 +27,7 @@ from eventcargo.models.pretrained import read_model, tensors_fingerprint, write_
 from eventcargo.models.transformer.config import SIZES, TransformerConfig, transformer_size
 from eventcargo.models.transformer.event_head import blockwise_logits
 from eventcargo.models.transformer.layers import Block, Timing
-from eventcargo.models.transformer.particles import own_labels, particle_states
+from eventcargo.models.transformer.particles import one_stretch, own_labels, particle_states
 from eventcargo.models.transformer.values import ValueInput
 from eventcargo.vocabulary import BOS, PAD, Vocabulary
 
@@ -328,9 +328,9 @@ class Transformer(nn.Module, DensityModel):
         label_columns: Sequence[NDArray[np.int64]],
     ) -> list[Tensor]:
         """Label logits of particles; what all particles of a sequence share is computed once."""
-        if n == 1:
-            return super().particle_labels(batch, n, first, labels_at, label_columns)
         start = int(labels_at.any(axis=0).argmax())
+        if n == 1 or not one_stretch(labels_at, n, start):
+            return super().particle_labels(batch, n, first, labels_at, label_columns)
         states = particle_states(self, batch, n, first, start)
         return own_labels(self, states, batch, n, labels_at, label_columns)
 

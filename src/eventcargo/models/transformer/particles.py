@@ -59,6 +59,19 @@ def particle_states(model: "Transformer", batch: Batch, n: int, first: int, star
     return scaled(x, torch.empty_like(x)).mul_(model.label_norm.weight.view(-1, 1, 1, 1))
 
 
+def one_stretch(labels_at: NDArray[np.bool_], n: int, start: int) -> bool:
+    """Whether a mask is true from `start` up to some position, the same for the particles of a sequence.
+
+    >>> one_stretch(np.array([[False, True, True], [False, True, True]]), 2, 1)
+    True
+    >>> one_stretch(np.array([[False, True, True], [False, True, False]]), 2, 1)
+    False
+    """
+    stops = start + labels_at[::n].sum(axis=1).repeat(n)
+    at = np.arange(labels_at.shape[1])
+    return bool((labels_at == ((at >= start) & (at < stops[:, None]))).all())
+
+
 def own_labels(
     model: "Transformer",
     states: Tensor,
@@ -69,6 +82,7 @@ def own_labels(
 ) -> list[Tensor]:
     """Logits of each sequence's own labels, from the states of `particle_states`: each (positions, labels).
 
+    The mask is one stretch from the first of these states on.
     Sequences of a pass share few labels; computing all labels for each would cost many times as much.
     """
     logits = list[Tensor]()
