@@ -38,11 +38,16 @@ SHAPES: Mapping[str, tuple[int, int]] = {"small": (32, 16), "paper": (2, 8)}
 """Sequences and particles of each for every shape of a model."""
 
 GROUPS = {
-    "matrix products": ("mm", "addmm", "bmm"),
-    "attention": ("_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_attention_math"),
+    "matrix products": ("mm", "addmm", "addmm_"),
+    "attention": (
+        "bmm",
+        "exp2_",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_scaled_dot_product_attention_math",
+    ),
     "norms": ("_fused_rms_norm", "rms_norm"),
-    "activations": ("silu", "gelu"),
-    "choosing event types": ("topk", "logsumexp", "amax", "exp_", "sort"),
+    "activations": ("silu", "silu_", "gelu"),
+    "choosing event types": ("topk", "amax", "exp_", "sort"),
     "lookups": ("index", "index_select", "embedding", "_embedding_bag", "gather", "index_copy", "cumsum"),
     "copies": ("copy_", "cat", "fill_", "constant_pad_nd", "_to_copy", "clone", "contiguous"),
 }

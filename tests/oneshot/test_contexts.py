@@ -329,3 +329,11 @@ def test_impossible_settings_are_refused(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize("settings", [{"context": 0}, {"top_k": 0}, {"top_p": 1.0}, {"top_p": 1e-9}])
 def test_settings_on_the_edge_are_allowed(settings: dict[str, Any]) -> None:
     assert ContextConfig(**settings)
+
+
+def test_proposals_do_not_depend_on_the_order_of_logits_in_memory() -> None:
+    """The Transformer gives one column per position, other models one row."""
+    rows = torch.randn(3, 3_000, generator=torch.Generator().manual_seed(6))
+    found, expected = propose(rows.T.contiguous().T, ContextConfig()), propose(rows, ContextConfig())
+    assert np.array_equal(found.ids, expected.ids)
+    assert np.allclose(found.cumulative, expected.cumulative)

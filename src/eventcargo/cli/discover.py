@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -60,6 +61,7 @@ def discover(
     config: DiscoverConfig = DiscoverConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Find the causes of every label: train, extract, fuse, verify, rules, judge and report in one go."""
+    began = monotonic()
     source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
     if truth is not None:
         check_graph_file(truth)
@@ -69,7 +71,7 @@ def discover(
     if dry_run:
         _print_estimate(data, config, as_json)
         return
-    results = run_stages(data, out, config, source, known, resume)
+    results = run_stages(data, out, config, source, known, resume, began)
     scores = None if true_graph is None else write_scores(results.graph, true_graph, data, out)
     if as_json:
         print_json(_content(results, out, scores))
@@ -84,12 +86,16 @@ def run_stages(
     source: DataSource,
     knowledge: Knowledge | None = None,
     resume: bool = False,
+    began: float | None = None,
 ) -> "RunResults":
-    """Run all stages with progress bars; if interrupted, say how to resume."""
+    """Run all stages with progress bars; if interrupted, say how to resume.
+
+    The time limit counts from `began`, so that reading the data is part of it.
+    """
     try:
         with progress_bars() as progress:
             discovery = eventcargo.discovery.Discovery(
-                data, out, config, knowledge=knowledge, resume=resume, progress=progress
+                data, out, config, knowledge=knowledge, resume=resume, progress=progress, began=began
             )
             remember(out, source)
             return discovery.run()

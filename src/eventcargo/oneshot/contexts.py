@@ -92,13 +92,19 @@ def _largest(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
     if stride <= 2 * k:
         top = torch.topk(values, k, dim=1)
         return top.values, top.indices
-    maxima = values[:, : stride * GROUP].view(len(values), GROUP, stride).amax(dim=1)
-    first = _largest(maxima, k)[1]  # (positions, k)
+    first = _largest(_group_maxima(values, stride), k)[1]  # (positions, k)
     steps = stride * torch.arange(GROUP, device=values.device)
     rest = torch.arange(stride * GROUP, values.shape[1], device=values.device)
     columns = torch.cat([(first[:, None] + steps[:, None]).flatten(1), rest.expand(len(values), -1)], dim=1)
     top = torch.topk(values.gather(1, columns), k, dim=1)
     return top.values, columns.gather(1, top.indices)
+
+
+def _group_maxima(values: Tensor, stride: int) -> Tensor:
+    """The largest value of each group: (positions, stride)."""
+    if values.T.is_contiguous():
+        return values.T[: stride * GROUP].view(GROUP, stride, -1).amax(dim=0).T.contiguous()
+    return values[:, : stride * GROUP].view(len(values), GROUP, stride).amax(dim=1)
 
 
 def _log_total(events: Tensor, top: Tensor, top_p: float) -> Tensor:

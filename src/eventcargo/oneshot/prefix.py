@@ -23,7 +23,7 @@ from eventcargo.errors import EventCargoWarning, counted
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.config import PrefixConfig
 from eventcargo.oneshot.contexts import Contexts
-from eventcargo.oneshot.scores import EventScores, bernoulli_entropy, bernoulli_kl, probability_change
+from eventcargo.oneshot.scores import Bernoulli, EventScores
 from eventcargo.oneshot.thresholds import EdgeThreshold, RelativeThreshold
 
 Ids = NDArray[np.int64]
@@ -136,9 +136,10 @@ class ParticleSums:
 
     def add(self, logits: torch.Tensor, keeps: bool) -> None:
         """Add particles by their label logits (particles, 1 + scored positions, labels)."""
-        after, before = logits[:, 1:], logits[:, :-1]
-        strength = bernoulli_kl(after, before).cpu().numpy()
-        effect = probability_change(after, before).cpu().numpy()
+        labels = Bernoulli.of(logits)
+        after, before = labels[:, 1:], labels[:, :-1]
+        strength = after.divergence(before).cpu().numpy()
+        effect = (after.yes - before.yes).cpu().numpy()
         n, mean = len(effect), effect.mean(axis=0)
         share = n / (self.n + n)
         # Chan, Golub & LeVeque (1983): S = S_a + S_b + (mean_b - mean_a)^2 n_a n_b / (n_a + n_b)
@@ -147,8 +148,8 @@ class ParticleSums:
         )
         self.strength = self.strength + (strength.mean(axis=0) - self.strength) * share
         self.effect = self.effect + (mean - self.effect) * share
-        without = torch.sigmoid(before.double()).mean(dim=0).cpu().numpy()
-        entropy = bernoulli_entropy(before).mean(dim=0).cpu().numpy()
+        without = before.yes.mean(dim=0).cpu().numpy()
+        entropy = before.entropy.mean(dim=0).cpu().numpy()
         self.before = self.before + (without - self.before) * share
         self.entropy = self.entropy + (entropy - self.entropy) * share
         self.n += n

@@ -62,29 +62,54 @@ class OneshotTest(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Bernoulli:
+    """Labels by their logits: probabilities and log probabilities of yes and no, in float64.
+
+    The logarithms come from logsigmoid, so probabilities near 0 or 1 need no clamping.
+    """
+
+    yes: Tensor
+    no: Tensor
+    log_yes: Tensor
+    log_no: Tensor
+
+    @classmethod
+    def of(cls, logits: Tensor) -> "Bernoulli":
+        x = logits.double()
+        return cls(torch.sigmoid(x), torch.sigmoid(-x), F.logsigmoid(x), F.logsigmoid(-x))
+
+    def __getitem__(self, which: tuple[slice, ...]) -> "Bernoulli":
+        return Bernoulli(self.yes[which], self.no[which], self.log_yes[which], self.log_no[which])
+
+    def divergence(self, other: "Bernoulli") -> Tensor:
+        """KL(self || other) in nats: p log(p / q) + (1 - p) log((1 - p) / (1 - q)); never negative."""
+        rise = self.yes * (self.log_yes - other.log_yes)
+        fall = self.no * (self.log_no - other.log_no)
+        return (rise + fall).clamp(min=0.0)  # rounding alone can make it negative
+
+    @property
+    def entropy(self) -> Tensor:
+        """-p log p - (1 - p) log(1 - p), in nats."""
+        return -(self.yes * self.log_yes + self.no * self.log_no)
+
+
 def bernoulli_kl(after: Tensor, before: Tensor) -> Tensor:
     """KL(sigmoid(after) || sigmoid(before)) in nats and float64, from logits; never negative.
-
-    With p = sigmoid(after) and q = sigmoid(before): p log(p / q) + (1 - p) log((1 - p) / (1 - q)). The
-    logarithms come from logsigmoid, so probabilities near 0 or 1 need no clamping.
 
     >>> bernoulli_kl(torch.tensor(0.0), torch.tensor(0.1).logit()).item()
     0.5108...
     """
-    p, q = after.double(), before.double()
-    rise = torch.sigmoid(p) * (F.logsigmoid(p) - F.logsigmoid(q))
-    fall = torch.sigmoid(-p) * (F.logsigmoid(-p) - F.logsigmoid(-q))
-    return (rise + fall).clamp(min=0.0)  # rounding alone can make it negative
+    return Bernoulli.of(after).divergence(Bernoulli.of(before))
 
 
 def bernoulli_entropy(logits: Tensor) -> Tensor:
-    """Entropy of a label with these logits in nats and float64: -p log p - (1 - p) log(1 - p).
+    """Entropy of a label with these logits in nats and float64.
 
     >>> bernoulli_entropy(torch.tensor(0.0)).item()
     0.6931...
     """
-    p = logits.double()
-    return -(torch.sigmoid(p) * F.logsigmoid(p) + torch.sigmoid(-p) * F.logsigmoid(-p))
+    return Bernoulli.of(logits).entropy
 
 
 def probability_change(after: Tensor, before: Tensor) -> Tensor:

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from eventcargo.models.transformer.layers import Attention, Block, FeedForward, Timing, attend, rotate
+from eventcargo.models.transformer.layers import Attention, FeedForward, Timing, attend, rotate
 
 
 def timing(times: torch.Tensor, rotates: bool = True) -> Timing:
@@ -71,23 +71,3 @@ def test_attention_without_gradients_is_the_same(heads: int) -> None:
     expected = attention(x, source, times)
     with torch.no_grad():
         assert torch.allclose(attention(x, source, times), expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("gradients", [True, False])
-def test_one_timing_serves_several_rows(gradients: bool) -> None:
-    torch.manual_seed(4)
-    attention, x = Attention(16, 2), torch.randn(6, 5, 16)
-    times = Timing.of(torch.rand(2, 5).cumsum(1), torch.tensor(0.1), pairs=4, rotates=True)
-    with torch.set_grad_enabled(gradients):
-        expected = attention(x, x, times.repeat(3))
-        assert torch.allclose(attention(x, x, times), expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("reads", [True, False])
-def test_a_block_gives_only_what_is_kept(reads: bool) -> None:
-    torch.manual_seed(5)
-    block, x, memory = Block(16, 2, 8, "swiglu", 0.0, reads), torch.randn(2, 5, 16), torch.randn(2, 5, 16)
-    times = Timing.of(torch.rand(2, 5).cumsum(1), torch.tensor(0.1), pairs=4, rotates=True)
-    kept = torch.rand(2, 5) < 0.5
-    found = block(x, times, memory, kept)
-    assert torch.allclose(found, block(x, times, memory)[kept], atol=1e-6)

@@ -1,9 +1,10 @@
+import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional
 
 from eventcargo.batches import Batch
 from eventcargo.errors import DataError
@@ -62,20 +63,50 @@ def test_particles_longer_than_the_model_reads_are_refused() -> None:
         model.particle_labels(batch, N, FIRST, batch.mask, [np.array([0])] * 2)
 
 
-def by_hand(common: torch.Tensor, mine: torch.Tensor) -> torch.Tensor:
-    """The attention of every particle as a whole, at shared positions: (S * N, D, R)."""
-    whole = torch.cat([mine, common.repeat_interleave(N, dim=1)], dim=3)
-    mixed = functional.scaled_dot_product_attention(whole[0], whole[1], whole[2], is_causal=True)
-    return mixed[:, :, mine.shape[3] :].transpose(2, 3).flatten(1, 2)
+def parts(n: int, length: int, scale: float, draw: torch.Generator) -> tuple[torch.Tensor, ...]:
+    """Random queries, keys and values of two sequences, `n` particles each: (H, S, N, d, L)."""
+    query, key, value = torch.randn(3, 4, 2, n, 8, length, generator=draw)
+    ones = torch.ones(4, 2, n, 1, length)
+    return query * scale**0.5, key * scale**0.5, torch.cat([value, ones], dim=3)
 
 
-@pytest.mark.parametrize(("scale", "rounding"), [(1.0, 1e-6), (60.0, 1e-3)])
+def by_hand(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """Causal attention with powers of two, as (H, d, S, N, L)."""
+    logits = query.transpose(3, 4) @ key * math.log(2.0)
+    future = torch.ones(logits.shape[-2:], dtype=torch.bool).triu(1)
+    weights = logits.masked_fill(future, -torch.inf).softmax(dim=-1)
+    return (value[..., :-1, :] @ weights.transpose(3, 4)).permute(0, 3, 1, 2, 4)
+
+
+SCALES = pytest.mark.parametrize(("scale", "rounding"), [(1.0, 1e-5), (60.0, 1e-3)])
+"""With the second, powers of the logits overflow."""
+
+
+@SCALES
 def test_shared_attention_is_that_of_whole_particles(scale: float, rounding: float) -> None:
-    """Also with logits whose exponentials would overflow."""
     draw = torch.Generator().manual_seed(1)
-    common = torch.randn(3, 2, 4, 7, 8, generator=draw)
-    mine = torch.randn(3, 2 * N, 4, 5, 8, generator=draw)
-    common[:2] *= scale**0.5
-    mine[:2] *= scale**0.5
-    found = attend_shared((common[0], common[1], common[2]), (mine[0], mine[1], mine[2]))
-    assert torch.allclose(found, by_hand(common, mine), atol=rounding)
+    shared, own = parts(1, 7, scale, draw), parts(N, 5, scale, draw)
+    wholes = (
+        torch.cat([mine, common.expand(-1, -1, N, -1, -1)], dim=-1)
+        for mine, common in zip(own, shared, strict=True)
+    )
+    expected = by_hand(*wholes)[..., 5:]
+    found = attend_shared((shared[0], shared[1], shared[2]), (own[0], own[1], own[2]))
+    assert torch.allclose(found, expected, atol=rounding)
+
+
+MASKS = {
+    "one stretch": lambda at, row: (at >= FIRST + 2) & (row >= 0),
+    "with a hole": lambda at, row: (at != FIRST + 1) & (row >= 0),
+    "not the same for all particles": lambda at, row: at >= FIRST + row % N,
+}
+
+
+@pytest.mark.parametrize("chosen", MASKS.values(), ids=MASKS)
+def test_positions_are_read_from_their_own_place(chosen: Callable[..., np.ndarray]) -> None:
+    model, batch = random_model(SHAPES["narrow heads"]), particles()
+    where = batch.mask & ~batch.at_end & chosen(np.arange(12), np.arange(2 * N)[:, None])
+    found = model.particle_labels(batch, N, FIRST, where, [np.array([0, 1, 2])] * 2)
+    expected = model.densities(batch, labels_at=where).labels
+    assert expected is not None
+    assert torch.allclose(torch.cat(found), expected, rtol=1e-4, atol=1e-4)

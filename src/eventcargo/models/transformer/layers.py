@@ -43,20 +43,6 @@ class Timing:
         )[:, None]  # (B, 1, L, pairs)
         return cls(torch.stack([since, gaps], dim=-1).log1p(), angles.cos(), angles.sin())
 
-    def part(self, positions: slice) -> "Timing":
-        """The timing of the selected positions."""
-        return Timing(self.logs[:, positions], self.cos[:, :, positions], self.sin[:, :, positions])
-
-    def serves(self, n_rows: int) -> int:
-        """Number of rows per sequence in a batch of `n_rows`."""
-        return n_rows // max(len(self.logs), 1)
-
-    def repeat(self, n: int) -> "Timing":
-        """The timing with each sequence repeated `n` times in succession."""
-        if n == 1:
-            return self
-        return Timing(*(tensor.repeat_interleave(n, dim=0) for tensor in (self.logs, self.cos, self.sin)))
-
     @cached_property
     def turns(self) -> Tensor:
         """The angles as complex numbers of modulus 1: (B, L, 1, pairs)."""
@@ -79,16 +65,13 @@ def rotate(x: Tensor, timing: Timing) -> Tensor:
 def turn(x: Tensor, timing: Timing, heads: int) -> Tensor:
     """The result of `rotate` for states (B, L, D) whose pairs are adjacent: (B, H, L, d), zero-padded.
 
-    A complex product, written in place and without gradients. The batch may have several rows per sequence
-    of the timing.
+    A complex product, written in place and without gradients.
     """
     B, L, D = x.shape
     pairs = D // heads // 2
     filled = x.new_zeros(B, L, heads, max(2 * pairs, NARROW))
     target = torch.view_as_complex(filled[..., : 2 * pairs].view(B, L, heads, pairs, 2))
-    grouped = (len(timing.logs), timing.serves(B), L, heads, pairs)
-    source = torch.view_as_complex(x.view(B, L, heads, pairs, 2))
-    torch.mul(source.view(grouped), timing.turns[:, None], out=target.view(grouped))
+    torch.mul(torch.view_as_complex(x.view(B, L, heads, pairs, 2)), timing.turns, out=target)
     return filled.transpose(1, 2)
 
 
@@ -120,20 +103,19 @@ class Attention(nn.Module):
         self.time = nn.Linear(2, width, bias=False)
         self.out = nn.Linear(width, width, bias=False)
 
-    def forward(self, x: Tensor, source: Tensor, timing: Timing, kept: Tensor | None = None) -> Tensor:
-        """Outputs of all positions (B, L, D), or only of those where `kept` (B, L) is true (positions, D)."""
-        mixed = self.mix(*self.parts(x, source, timing))
-        return cast(Tensor, self.out(mixed if kept is None else mixed[kept]))
+    def forward(self, x: Tensor, source: Tensor, timing: Timing) -> Tensor:
+        """Outputs of all positions: (B, L, D)."""
+        mixed = attend(*self.parts(x, source, timing), self.out.in_features // self.heads)
+        return cast(Tensor, self.out(mixed.transpose(1, 2).flatten(2)))
 
     def parts(self, x: Tensor, source: Tensor, timing: Timing) -> tuple[Tensor, Tensor, Tensor]:
         """Rotated queries and keys, and values: each (B, H, L, d), possibly zero-padded.
 
-        The batch may have several rows per sequence of the timing. Without gradients, the coordinates of
-        queries and keys come in another order, which does not change their products.
+        Without gradients, the coordinates of queries and keys come in another order, which does not change
+        their products.
         """
         if x.device.type == "cpu" and not torch.is_grad_enabled():
             return self._parts_in_place(x, source, timing)
-        timing = timing.repeat(timing.serves(len(x)))
         time = self.time(timing.logs)  # (B, L, D)
         key, value = self.key_value(source).chunk(2, dim=-1)
         query, key = self._split(self.query(x) + time), self._split(key + time)
@@ -142,24 +124,11 @@ class Attention(nn.Module):
     def _parts_in_place(self, x: Tensor, source: Tensor, timing: Timing) -> tuple[Tensor, Tensor, Tensor]:
         """The same, zero-padded, with few passes over memory, which on a CPU cost more than the products."""
         by_key, by_value = self.key_value.weight.chunk(2)
-        time = F.linear(timing.logs, self._paired(self.time.weight))  # (S, L, D)
-        query = F.linear(x, self._paired(self.query.weight))  # (B, L, D)
-        key = F.linear(source, self._paired(by_key))
-        for tensor in (query, key):
-            tensor.view(len(time), timing.serves(len(x)), *time.shape[1:]).add_(time[:, None])
+        time = F.linear(timing.logs, self._paired(self.time.weight))  # (B, L, D)
+        query = F.linear(x, self._paired(self.query.weight)).add_(time)
+        key = F.linear(source, self._paired(by_key)).add_(time)
         value = fill_up(self._split(F.linear(source, by_value)))
         return turn(query, timing, self.heads), turn(key, timing, self.heads), value
-
-    def mix(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Causal attention with its heads concatenated: (B, L, D)."""
-        mixed = attend(query, key, value, self.out.in_features // self.heads)
-        return mixed.transpose(1, 2).flatten(2)
-
-    def bare(self, parts: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values without zero-padding."""
-        width = self.out.in_features // self.heads
-        query, key, value = (tensor[..., :width] for tensor in parts)
-        return query, key, value
 
     def _paired(self, weight: Tensor) -> Tensor:
         """Weights (D, inputs) reordered so that the two coordinates of a pair are adjacent."""
@@ -200,23 +169,11 @@ class Block(nn.Module):
         self.feed_norm, self.feed_forward = nn.RMSNorm(width), FeedForward(width, feedforward, activation)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(
-        self, x: Tensor, timing: Timing, memory: Tensor | None = None, kept: Tensor | None = None
-    ) -> Tensor:
-        """States of all positions (B, L, D), or only of those where `kept` (B, L) is true (positions, D)."""
+    def forward(self, x: Tensor, timing: Timing, memory: Tensor | None = None) -> Tensor:
+        """States of all positions: (B, L, D)."""
         inner = self.self_norm(x)
-        at = kept if self.cross_attention is None else None
-        x = (x if at is None else x[at]) + self.dropout(self.self_attention(inner, inner, timing, at))
-        return self.finish(x, timing, memory, None if at is not None else kept)
-
-    def finish(
-        self, x: Tensor, timing: Timing, memory: Tensor | None = None, kept: Tensor | None = None
-    ) -> Tensor:
-        """Everything after self-attention."""
+        x = x + self.dropout(self.self_attention(inner, inner, timing))
         if self.cross_norm is not None and self.cross_attention is not None:
             assert memory is not None, "this block reads another stack; pass its states as memory"
-            read = self.cross_attention(self.cross_norm(x), memory, timing, kept)
-            x = (x if kept is None else x[kept]) + self.dropout(read)
-        elif kept is not None:
-            x = x[kept]
+            x = x + self.dropout(self.cross_attention(self.cross_norm(x), memory, timing))
         return cast(Tensor, x + self.dropout(self.feed_forward(self.feed_norm(x))))
