@@ -6,7 +6,10 @@ from eventcargo.quality import LabelQuality, Quality
 
 
 def measured(
-    overall: dict[str, float] | None = None, events: dict[str, float] | None = None, **row: Any
+    overall: dict[str, float] | None = None,
+    events: dict[str, float] | None = None,
+    training: dict[str, Any] | None = None,
+    **row: Any,
 ) -> Quality:
     """The quality of a model of one label."""
     usual: dict[str, Any] = {
@@ -24,4 +27,4 @@ def measured(
         "trusted": True,
         "reason": "",
     }
-    return Quality((LabelQuality(**(usual | row)),), overall or {}, events or {})
+    return Quality((LabelQuality(**(usual | row)),), overall or {}, events or {}, training or {})

@@ -99,6 +99,15 @@ def garage() -> ReportInput:
         quality=measured(
             {"f1_macro": 0.91, "log_loss": 0.02, "base_log_loss": 0.3},
             {"perplexity": 12.0, "unigram_perplexity": 30.0},
+            {
+                "term_seconds": 3.2,
+                "network_seconds": 41.0,
+                "steps": 100,
+                "helped": ["brake"],
+                "ended": "",
+                "presence_only": [],
+                "not_fitted": ["<b>horn</b>"],
+            },
             label="brake",
             f1=0.97,
             auroc=0.99,

@@ -41,6 +41,13 @@ def test_the_overview_says_what_was_run_and_how_good_the_models_are(opened: Open
     assert "0.910" in page.locator(".figures").inner_text()
 
 
+def test_the_overview_says_what_training_cost_and_what_was_left_out(opened: Open) -> None:
+    page = opened()
+    words = " ".join(page.locator(".note").all_inner_texts())
+    assert "The linear term took 3 s, 100 steps of the network 41 s; the network helps 1 label." in words
+    assert "nothing but the base rate was fitted for 1 label: <b>horn</b>." in words
+
+
 def test_search_finds_a_label(opened: Open) -> None:
     page = opened()
     page.fill("#search", "hor")

@@ -86,7 +86,7 @@ def build_page_data(content: ReportInput, max_sequences: int) -> PageData:
         "version": version("eventcargo"),
         "about": [[_words(str(name)), str(value)] for name, value in content.about.items()],
         "data": _data(content.data),
-        "quality": {name: _plain(quality.get(name, {})) for name in ("overall", "events")},
+        "quality": {name: _plain(quality.get(name, {})) for name in ("overall", "events", "training")},
         "parts": {"edges": content.edges is not None, "baseline": content.baseline is not None},
         "labels": [_line(content, label, parts[label], figures.get(label, {})) for label in parts],
         "names": names.listed(),

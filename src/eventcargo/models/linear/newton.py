@@ -36,6 +36,9 @@ MIN_CURVATURE = 1e-6
 RIDGE = 1e-5
 """Added to the diagonal of the Hessian: two equal columns would make it singular."""
 
+TIE = 1e-9
+"""By how much a slope must exceed its penalty."""
+
 MOST_TOUCHED = 0.5
 """Share of rows with an entry up to which it pays to count the others as one."""
 
@@ -148,35 +151,47 @@ def lowest(H: Floats, linear: Floats, penalties: Floats, weights: Floats) -> Flo
     # Feature-sign search (Lee, Battle, Raina & Ng 2007): with the signs of the nonzero weights fixed, the
     # minimum solves a linear system. On the way there, weights that would change sign stop at 0; the value
     # falls in every round. Several columns enter at once; those that move against their sign wait.
-    w = weights
+    w, is_settled = weights, False
     for _ in range(MAX_SOLVES):
         slope = H @ w + linear
-        entering = (w == 0) & (np.abs(slope) > penalties * (1 + 1e-9) + 1e-9)
-        signs = np.where(entering, -np.sign(slope), np.sign(w))
-        target, signs = _solve(H, linear, penalties, signs, entering)
-        new = _toward(H, linear, penalties, w, target)
-        if np.array_equal(np.sign(new), signs) and not entering.any():
-            return new
-        if np.array_equal(new, w):
-            return w
-        w = new
+        excess = np.where(w == 0, np.abs(slope) - penalties * (1 + TIE) - TIE, 0.0)
+        if is_settled and not (excess > 0).any():
+            break
+        target, signs = _with_entering(H, linear, penalties, np.sign(w), slope, excess)
+        w = _toward(H, linear, penalties, w, target)
+        is_settled = np.array_equal(np.sign(w), signs)
     return w
 
 
-def _solve(
-    H: Floats, linear: Floats, penalties: Floats, signs: Floats, entering: NDArray[np.bool_]
+def _with_entering(
+    H: Floats, linear: Floats, penalties: Floats, signs: Floats, slope: Floats, excess: Floats
 ) -> tuple[Floats, Floats]:
-    """The minimum with these signs, and the signs without the columns that enter with the wrong one."""
-    while True:
-        active = np.flatnonzero(signs)
-        target = np.zeros(len(linear))
+    """The minimum with these signs once columns have entered, and the signs then.
+
+    All columns that violate the optimality condition enter, or else the one that violates it most, or else
+    none: those that would move against their sign stay out.
+    """
+    strongest = excess == excess.max(initial=0.0)
+    for entering in (excess > 0, (excess > 0) & strongest):
+        tried = np.where(entering, -np.sign(slope), signs)
+        while True:
+            target = _solve(H, linear, penalties, tried)
+            wrong = entering & (tried * target < 0)
+            if not wrong.any():
+                break
+            tried = np.where(wrong, 0.0, tried)
+        if (entering & (tried != 0)).any() or not entering.any():
+            return target, tried
+    return target, tried
+
+
+def _solve(H: Floats, linear: Floats, penalties: Floats, signs: Floats) -> Floats:
+    """The minimum with these signs."""
+    active, target = np.flatnonzero(signs), np.zeros(len(linear))
+    if len(active):
         right = -(linear[active] + penalties[active] * signs[active])
-        if len(active):
-            target[active] = _solved(H[np.ix_(active, active)], right)
-        wrong = entering & (signs * target < 0)
-        if not wrong.any():
-            return target, signs
-        signs = np.where(wrong, 0.0, signs)
+        target[active] = _solved(H[np.ix_(active, active)], right)
+    return target
 
 
 def _solved(H: Floats, right: Floats) -> Floats:

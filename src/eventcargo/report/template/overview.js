@@ -1,6 +1,7 @@
 // The overview: verdicts, quality of the models, the table of labels, the settings of the run.
 
 const REASONS = 6;
+const NAMED = 10;
 
 function overviewPage() {
   const table = labelTable();
@@ -62,7 +63,22 @@ function modelQuality() {
     figure(decimal(overall.calibration_error, 3), 'Calibration error', 'gap between probability and frequency'),
     isKnown(events.perplexity) ? figure(decimal(events.perplexity, 0), 'Next-event perplexity',
       `${decimal(events.unigram_perplexity, 0)} from frequencies alone`) : null,
-    overall.untrusted ? figure(count(overall.untrusted), 'Untrusted labels', 'not clearly better than the base rate') : null));
+    overall.untrusted ? figure(count(overall.untrusted), 'Untrusted labels', 'not clearly better than the base rate') : null),
+  trainingNotes().map(words => element('p', {class: 'note'}, words)));
+}
+
+function trainingNotes() {
+  const {training} = overview.quality;
+  if (!isKnown(training.term_seconds)) return [];
+  const notes = [`The linear term took ${decimal(training.term_seconds, 0)} s, ${count(training.steps, 'step')} of the network ` +
+    `${decimal(training.network_seconds, 0)} s; the network helps ${count(training.helped.length, 'label')}.`];
+  if (training.ended) notes.push(`Training ended early: ${training.ended}.`);
+  const some = names => names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ', …' : '');
+  if (training.presence_only.length) notes.push('For lack of time, order, count and time of events were not looked at for ' +
+    `${count(training.presence_only.length, 'label')}: ${some(training.presence_only)}.`);
+  if (training.not_fitted.length) notes.push('For lack of time, nothing but the base rate was fitted for ' +
+    `${count(training.not_fitted.length, 'label')}: ${some(training.not_fitted)}.`);
+  return notes;
 }
 
 function comparison() {
