@@ -36,7 +36,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, busy(options.busy):
         home = Path(folder)
         made = ["simulate", "fleet", "--sequences", str(options.sequences), "--seed", str(options.seed)]
-        command(*made, "--out", str(home / "data"))
+        command(*made, str(home / "data"))
         pairs = [(preset, limit) for limit in options.limits for preset in options.presets]
         rows = [run(home, preset, limit) for preset, limit in pairs]
     result = {**provenance(options.seed), "busy": options.busy, "rows": rows}

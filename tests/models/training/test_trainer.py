@@ -14,9 +14,12 @@ import pytest
 import torch
 
 from eventcargo import EventDataset, EventSequence, Vocabulary
+from eventcargo.batches import Batches
+from eventcargo.deadline import Deadline
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.models.density import label_probabilities
 from eventcargo.models.linear.fit import fit_linear
+from eventcargo.models.training import trainer
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.models.training.trainer import TrainConfig, Training, train
 from eventcargo.models.training.validation import set_aside
@@ -402,3 +405,63 @@ def test_resuming_with_other_settings_is_refused(
         train(chain, QUICK, BOTH, run=tmp_path, progress=stop_at(3, signal.SIGTERM))
     with pytest.raises(ConfigError, match=f"was begun with {name}, now it is"):
         train(chain, replace(QUICK, **changed), replace(BOTH, **shape), run=tmp_path, resume=True)
+
+
+TRIAL = replace(QUICK, steps=30, trial=10)
+
+
+def test_a_network_that_does_not_help_is_given_up_after_its_trial() -> None:
+    data = simulate("confounded", sequences=600, seed=100).data
+    training = Training(data, TRIAL, BOTH)
+    training.run()
+    assert training.state.step == 10
+    assert training.quality is not None
+    account = training.quality.training
+    assert account["steps"] == 10
+    assert "did not lower the held-out label loss" in account["ended"]
+    assert account["helped"] == []
+
+
+def test_a_network_that_promises_to_help_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainer, "PROMISING", -1e9)
+    training = Training(simulate("confounded", sequences=600, seed=100).data, TRIAL, BOTH)
+    training.run()
+    assert (training.state.step, training.state.ended) == (30, "")
+
+
+def test_a_network_is_not_begun_where_the_linear_term_leaves_nothing() -> None:
+    data = simulate("follows", sequences=800, labels=1, label_noise=0.0, seed=100).data
+    training = Training(data, TRIAL, BOTH)
+    model = training.run()
+    assert training.state.step == 0
+    assert "leaves no label a hundredth" in training.state.ended
+    assert model.is_term_alone
+    batch = Batches(data, model.vocabulary, model.max_length).take(np.arange(50))
+    quick = model.densities(batch, labels_at=batch.at_end).labels
+    slow = model.densities(batch, labels_at=batch.at_end, events_at=batch.at_end).labels
+    assert quick is not None
+    assert slow is not None
+    assert torch.allclose(quick, slow)
+
+
+def test_a_network_is_not_begun_without_time() -> None:
+    data = simulate("confounded", sequences=600, seed=100).data
+    training = Training(data, replace(TRIAL, max_time="1h"), BOTH, deadline=Deadline.after(8.0))
+    training.run()
+    assert training.state.ended == "the linear term left no time for the network"
+
+
+def test_a_run_ends_before_its_deadline(chain: EventDataset) -> None:
+    began = time.monotonic()
+    training = Training(chain, TrainConfig(tokens=256), SHAPE, deadline=Deadline.after(3.0))
+    training.run()
+    assert time.monotonic() - began < 30
+    assert 0 < training._clock.limit <= 3.0
+
+
+def test_a_trial_warms_up_by_its_steps(chain: EventDataset) -> None:
+    training = Training(chain, TrainConfig(max_time="1h", trial=100), SHAPE)
+    training.state.step = 9
+    assert training._rate() == pytest.approx(0.5 * TrainConfig().learning_rate)
+    training.state.step = 50
+    assert training._rate() == TrainConfig().learning_rate

@@ -53,7 +53,7 @@ ORDER, STEP = 1, 2
 FREE = ("device",)
 """Settings that change where the result is computed, but not the result."""
 
-PROMISING = 1.0
+PROMISING = 2.0
 """Standard errors by which the network must lower the label loss of the linear term within the trial."""
 
 LEAST_SECONDS = 10.0
