@@ -62,6 +62,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.scale.baselines
 	$(BIN)/python -m benchmarks.accuracy.label_model --minutes 10
 	$(BIN)/python -m benchmarks.speed.start
+	$(BIN)/python -m benchmarks.speed.linear_term
+	$(BIN)/python -m benchmarks.speed.time_limit
 	$(BIN)/python -m benchmarks.speed.training
 	$(BIN)/python -m benchmarks.scale.training --run benchmarks/paper-run
 	$(BIN)/python -m benchmarks.accuracy.oracle

@@ -436,6 +436,8 @@ def test_a_network_is_not_begun_where_the_linear_term_leaves_nothing() -> None:
     assert training.state.step == 0
     assert "leaves no label a hundredth" in training.state.ended
     assert model.is_term_alone
+    assert not model.train().is_term_alone  # it could learn
+    model.eval()
     batch = Batches(data, model.vocabulary, model.max_length).take(np.arange(50))
     quick = model.densities(batch, labels_at=batch.at_end).labels
     slow = model.densities(batch, labels_at=batch.at_end, events_at=batch.at_end).labels
