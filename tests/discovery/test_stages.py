@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eventcargo.discovery.config import DiscoverConfig
-from eventcargo.discovery.stages import Discovery
+from eventcargo.discovery.stages import Discovery, discover
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset, EventSequence
 from eventcargo.knowledge import Knowledge
@@ -127,3 +127,13 @@ def test_data_without_labels_are_refused_before_work(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no labels"):
         Discovery(data, tmp_path / "run", QUICK)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.filterwarnings("ignore:for lack of time", "ignore:.*not tested within the time limit")
+def test_a_run_without_any_time_ends_with_all_its_files(tmp_path: Path) -> None:
+    data = simulate("short", sequences=300, labels=2, seed=100).data
+    long_ago = time.monotonic() - 3600
+    results = discover(data, tmp_path / "run", DiscoverConfig(max_time="10s"), began=long_ago)
+    assert results.graph.labels == ["L000", "L001"]
+    assert {one.level for one in results.verdicts.values()} == {"doubt"}
+    assert (tmp_path / "run" / "report.html").exists()

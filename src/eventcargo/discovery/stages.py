@@ -29,7 +29,8 @@ from eventcargo.discovery.run_folder import (
 )
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
-from eventcargo.fusion import fuse_run
+from eventcargo.fusion.fuse import fuse
+from eventcargo.fusion.vote_store import run_votes
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph, write_graph
 from eventcargo.knowledge import Knowledge
@@ -176,7 +177,12 @@ class Discovery:
         )
 
     def _fuse(self) -> None:
-        write_fused(self.folder, fuse_run(self.folder, self.config.fuse, knowledge=self._known))
+        votes = run_votes(self.folder)
+        if votes.votes:
+            graph = fuse(votes, self.config.fuse, knowledge=self._known)
+        else:  # there was no time to test a single sequence
+            graph = LabelGraph.from_boundaries({name: [] for name in self.data.label_names})
+        write_fused(self.folder, graph)
 
     def _verify(self, model: DensityModel) -> None:
         fused = read_graph(self._path(FUSED))
