@@ -45,7 +45,15 @@ AROUND = {"labels": {"event_types": 29_100}}
 LARGE = {"sequences": (500_000,)}
 CORNERS = ((15_000, 10_000, 100, 100), (2_000, 400, 5, 30))
 """Points with several sizes changed at once, for the fit only: they tell products of sizes from sums."""
-CHECKS = ((10_000, 3_000, 30, 60), (20_000, 2_000, 50, 100), (3_000, 500, 5, 200), (8_000, 5_000, 100, 40))
+CHECKS = (
+    (10_000, 3_000, 30, 60),
+    (20_000, 2_000, 50, 100),
+    (3_000, 500, 5, 200),
+    (8_000, 5_000, 100, 40),
+    (12_000, 2_000, 80, 30),
+    (4_000, 12_000, 200, 80),
+)
+"""Points that are not in the fit; the last two were run after the amounts of the model were chosen."""
 STAGES = (
     "linear term",
     "network",
@@ -179,6 +187,7 @@ def measure(size: Size) -> Row:
         "positives": int(data.label_rows.lengths.sum()),
         "types_seen": len(data.event_names),
         "steps": training["steps"],
+        "helped": len(training["helped"]),
         "stages": stages,
         "seconds": sum(stage["seconds"] for stage in stages.values()),
         "peak_gigabytes": peak_gigabytes(),
@@ -236,7 +245,7 @@ def steep(rows: list[Row]) -> list[str]:
 def growth_table(rows: list[Row]) -> str:
     head = ["sequences", "event types", "labels", "length", *STAGES, "all", "peak GB"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    shown = [row for axis in AXES for row in along(rows, axis)]
+    shown = [*(row for axis in AXES for row in along(rows, axis)), *rows]
     for row in [row for at, row in enumerate(shown) if row not in shown[:at]]:
         cells = [f"{value:,}" for value in row["size"].values()]
         cells += [f"{row['stages'][stage]['seconds']:.2g}" for stage in STAGES]
@@ -292,6 +301,8 @@ def draw(rows: list[Row], path: Path) -> None:
         for stage in STAGES:
             seconds = [row["stages"][stage]["seconds"] for row in own]
             panel.loglog(at, seconds, "o-", ms=4, label=stage)
+        panel.set_xticks(at, [f"{value:,}" for value in at])
+        panel.set_xticks([], minor=True)
         panel.set_xlabel(axis.replace("_", " "))
         panel.grid(alpha=0.3)
     axes[0].set_ylabel("processor seconds")

@@ -20,8 +20,9 @@ from eventcargo.discovery.estimate import BYTES_A_WEIGHT, amounts, count_weights
 from benchmarks.record import RESULTS
 from benchmarks.scale.growth import STAGES, Row, settings
 
+OF_LABELS = ("label", "label_root", "positive", "label_sequence", "label_type")
 TERMS = {
-    "linear term": ("run", "event", "label", "positive", "label_sequence", "label_event", "label_type"),
+    "linear term": ("run", "event", "label_event", *OF_LABELS),
     "network": (
         "run",
         "event",
@@ -32,17 +33,18 @@ TERMS = {
         "label",
         "label_sequence",
     ),
-    "extract": ("run", "event", "event_type", "label", "positive", "label_sequence", "label_type"),
-    "fuse": ("run", "event", "label", "positive", "label_type"),
-    "verify": ("run", "event", "label", "positive", "label_sequence", "label_type"),
-    "baseline": ("run", "event", "label", "positive", "label_sequence", "label_type"),
-    "rules": ("run", "event", "label", "positive", "label_sequence", "label_type"),
-    "judge": ("run", "event", "label", "positive", "label_sequence", "label_type"),
-    "report": ("run", "event", "label", "positive", "label_sequence", "label_type"),
+    "extract": ("run", "event", "event_type", *OF_LABELS),
+    "fuse": ("run", "event", *OF_LABELS),
+    "verify": ("run", "event", *OF_LABELS),
+    "baseline": ("run", "event", *OF_LABELS),
+    "rules": ("run", "event", *OF_LABELS),
+    "judge": ("run", "event", *OF_LABELS),
+    "report": ("run", "event", *OF_LABELS),
 }
 """The amounts on which the seconds of a stage may depend."""
 
 IN_MEMORY = ("run", "event", "event_type", "held_square", "label_sequence", "label_type")
+ROUNDS = 20
 SHORT, SMALL = 0.2, 0.1
 """Seconds and gigabytes below which an error counts as if they were these."""
 
@@ -76,12 +78,17 @@ def weight_bytes(row: Row) -> float:
 
 
 def fit(rows: Sequence[Row], terms: Sequence[str], costs: Sequence[float], least: float) -> dict[str, float]:
-    """The constants of these amounts with the least relative error, without those that are 0."""
-    amount = [amounts_of(row) for row in rows]
-    matrix: NDArray[Any] = np.array([[each[name] for name in terms] for each in amount])
+    """The constants of these amounts with the least relative error, without those that are 0.
+
+    An error counts relative to the geometric mean of cost and estimate, so that twice is as bad as half.
+    """
+    matrix: NDArray[Any] = np.array([[amounts_of(row)[name] for name in terms] for row in rows])
     scale = matrix.max(axis=0)  # so that the solver sees numbers of one size
-    weight = 1 / np.maximum(costs, least)
-    found = nnls(matrix / scale * weight[:, None], np.array(costs) * weight)[0] / scale
+    found, guess = np.zeros(len(terms)), np.array(costs)
+    for _ in range(ROUNDS):
+        weight = 1 / np.sqrt(np.maximum(costs, least) * np.maximum(guess, least))
+        found = nnls(matrix / scale * weight[:, None], np.array(costs) * weight)[0] / scale
+        guess = matrix @ found
     return {name: float(f"{each:.3g}") for name, each in zip(terms, found, strict=True) if each > 0}
 
 

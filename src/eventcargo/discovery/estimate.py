@@ -16,37 +16,62 @@ if TYPE_CHECKING:
     from eventcargo.events import EventDataset
 
 COSTS: Mapping[str, Mapping[str, float]] = {
-    "linear term": {"run": 0.643, "event": 3.96e-07, "label_event": 2.71e-07, "label_type": 3.03e-07},
+    "linear term": {
+        "run": 0.0546,
+        "event": 3.13e-06,
+        "label_event": 1.22e-09,
+        "label": 0.00444,
+        "label_root": 0.00454,
+        "label_type": 1.57e-07,
+    },
     "network": {
-        "run": 3.54,
-        "event_type": 0.000442,
-        "held_event": 8e-05,
-        "held_square": 2.35e-08,
-        "label_sequence": 5.7e-06,
+        "run": 4.13,
+        "event": 6.56e-07,
+        "event_type": 0.000415,
+        "held_event": 6.9e-05,
+        "held_square": 2.75e-08,
+        "label_sequence": 2.35e-06,
     },
     "extract": {
-        "run": 0.0104,
-        "event": 4.97e-07,
-        "event_type": 9.61e-06,
-        "positive": 4.59e-05,
-        "label_sequence": 3.81e-07,
-        "label_type": 5.48e-07,
+        "event": 4.4e-07,
+        "event_type": 1.24e-05,
+        "label_root": 0.000785,
+        "label_sequence": 1.31e-06,
+        "label_type": 2.29e-07,
     },
-    "fuse": {"run": 0.0646, "event": 3.39e-09, "positive": 1.44e-05, "label_type": 1.61e-07},
-    "verify": {"event": 1.5e-07, "label": 0.0247, "label_type": 1.67e-07},
-    "baseline": {"event": 4.08e-08, "label": 0.00924, "label_sequence": 1.96e-07, "label_type": 4.94e-07},
-    "rules": {"label": 0.015, "label_sequence": 8.78e-08},
-    "judge": {"event": 2.61e-07, "label": 0.00672, "label_sequence": 1.42e-08, "label_type": 1.44e-07},
-    "report": {"event": 4.98e-08, "label": 0.00769, "label_sequence": 8.39e-09, "label_type": 3.04e-07},
+    "fuse": {
+        "run": 0.0509,
+        "label_root": 3.92e-05,
+        "positive": 1.96e-05,
+        "label_sequence": 6.17e-08,
+        "label_type": 7.16e-08,
+    },
+    "verify": {"event": 1.26e-07, "label": 0.0117, "label_root": 0.00108, "label_type": 1.14e-07},
+    "baseline": {"event": 3.25e-08, "label_root": 0.000848, "label_type": 2.79e-07},
+    "rules": {"run": 0.0359, "label_root": 0.000161, "positive": 3.55e-05},
+    "judge": {
+        "event": 2.29e-07,
+        "label": 0.00166,
+        "label_root": 0.000358,
+        "label_sequence": 2.59e-07,
+        "label_type": 1.38e-07,
+    },
+    "report": {
+        "event": 3.91e-08,
+        "label": 0.00366,
+        "label_root": 0.000352,
+        "label_sequence": 4.43e-08,
+        "label_type": 2.68e-07,
+    },
 }
 """Seconds of a stage by amount, in the default preset; fitted by `benchmarks/scale/growth_model.py`."""
 
 MEMORY: Mapping[str, float] = {
     "run": 622000000.0,
     "event": 143.0,
-    "event_type": 47100.0,
-    "held_square": 0.125,
-    "label_type": 133.0,
+    "event_type": 49800.0,
+    "held_square": 0.118,
+    "label_type": 16.9,
 }
 """Bytes of a run by amount, besides those of weights; fitted by the same script."""
 
@@ -119,7 +144,8 @@ def amounts(
 ) -> dict[str, float]:
     """What the cost of a stage is made of: how often it does a thing.
 
-    Held-out sequences are those of a check of the network; `held_square` are their pairs of positions.
+    Held-out sequences are those of a check of the network; `held_square` are their pairs of positions. A
+    label with more positives has a larger boundary and costs more, but less than in proportion: `label_root`.
     """
     length = min(n_events / max(n_sequences, 1), max_length)
     held = min(0.1 * n_sequences, MOST_HELD)
@@ -132,6 +158,7 @@ def amounts(
         "length": length,
         "held_event": held * length,
         "held_square": held * length**2,
+        "label_root": (n_labels * n_positives) ** 0.5,
         "label_sequence": n_labels * n_sequences,
         "label_event": n_labels * n_events,
         "label_type": n_labels * n_event_types,
