@@ -1,7 +1,7 @@
 import pytest
 
 from eventcargo.discovery.config import DiscoverConfig
-from eventcargo.discovery.estimate import count_weights, estimate
+from eventcargo.discovery.estimate import COSTS, MEMORY, amounts, count_weights, estimate, weigh
 from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.simulation import simulate
@@ -16,10 +16,47 @@ def test_the_number_of_weights_is_about_right(size: str) -> None:
     assert count_weights(shape, len(names), len(labels)) == pytest.approx(exact, rel=0.15)
 
 
+SIZES = {"n_sequences": 1_000, "n_event_types": 500, "n_labels": 5, "n_events": 50_000, "n_positives": 300}
+
+
+def costs(**sizes: int) -> dict[str, float]:
+    amount = amounts(**{**SIZES, **sizes}, max_length=512)
+    return {stage: weigh(terms, amount) for stage, terms in COSTS.items()} | {"memory": weigh(MEMORY, amount)}
+
+
+@pytest.mark.parametrize("factor", [2, 30, 1_000])
+@pytest.mark.parametrize("size", SIZES)
+def test_no_stage_gets_cheaper_with_size(size: str, factor: int) -> None:
+    changed = {size: factor * SIZES[size]}
+    if size == "n_sequences":  # more sequences of the same length
+        changed["n_events"] = factor * SIZES["n_events"]
+    small, large = costs(), costs(**changed)
+    assert all(large[stage] >= small[stage] for stage in small)
+    if size != "n_positives":
+        assert sum(large.values()) > sum(small.values())
+
+
+def test_no_cost_is_negative() -> None:
+    assert all(cost >= 0 for cost in costs(**dict.fromkeys(SIZES, 0)).values())
+    assert all(each >= 0 for terms in (*COSTS.values(), MEMORY) for each in terms.values())
+
+
 def test_more_sequences_take_longer_and_more_memory() -> None:
     small, large = (estimate(simulate("chain", sequences=size).data, DiscoverConfig()) for size in (50, 500))
     assert large.seconds > small.seconds
     assert large.bytes > small.bytes
+
+
+def test_the_default_ends_after_its_trial_and_the_paper_s_preset_uses_its_time() -> None:
+    data = simulate("chain", sequences=50).data
+    fast, ours, paper = (estimate(data, DiscoverConfig(preset=name)) for name in ("fast", "default", "paper"))
+    assert fast.seconds < ours.seconds < paper.seconds
+    assert paper.steps[0].seconds == DiscoverConfig(preset="paper").train.time_limit
+
+
+def test_training_takes_no_longer_than_its_limit() -> None:
+    data, config = simulate("chain", sequences=50).data, DiscoverConfig(max_time="4s")
+    assert estimate(data, config).steps[0].seconds == config.train.time_limit
 
 
 def test_the_paper_s_test_is_known_to_be_slow() -> None:

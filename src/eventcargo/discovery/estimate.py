@@ -1,27 +1,88 @@
-"""Estimate: the stages of a run, about how long each takes at most and how much memory they need.
+"""Estimate: the stages of a run, about how long each takes and how much memory they need.
 
-The rates were measured on one core of a small machine (docs/results.md): enough to distinguish minutes from
-hours.
+The cost of a stage is a sum: so many seconds for a run, an event, a label and so on. The constants were
+fitted to processor seconds on one core of a small machine (docs/results.md, "How cost grows").
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eventcargo.discovery.config import DiscoverConfig
+from eventcargo.discovery.config import TRIAL, DiscoverConfig
 from eventcargo.errors import counted
-from eventcargo.models.transformer.config import TransformerConfig
+from eventcargo.models.transformer.config import SIZES, TransformerConfig
 
 if TYPE_CHECKING:
     from eventcargo.events import EventDataset
 
-SECONDS_AN_EVENT = {"total": 4e-5, "prefix": 2.5e-4, "paper": 9e-4}
-"""Seconds of phase 1 per event; `total` for labels whose logit is the linear term alone."""
+COSTS: Mapping[str, Mapping[str, float]] = {
+    "linear term": {
+        "run": 0.0546,
+        "event": 3.13e-06,
+        "label_event": 1.22e-09,
+        "label": 0.00444,
+        "label_root": 0.00454,
+        "label_type": 1.57e-07,
+    },
+    "network": {
+        "run": 4.13,
+        "event": 6.56e-07,
+        "event_type": 0.000415,
+        "held_event": 6.9e-05,
+        "held_square": 2.75e-08,
+        "label_sequence": 2.35e-06,
+    },
+    "extract": {
+        "event": 4.4e-07,
+        "event_type": 1.24e-05,
+        "label_root": 0.000785,
+        "label_sequence": 1.31e-06,
+        "label_type": 2.29e-07,
+    },
+    "fuse": {
+        "run": 0.0509,
+        "label_root": 3.92e-05,
+        "positive": 1.96e-05,
+        "label_sequence": 6.17e-08,
+        "label_type": 7.16e-08,
+    },
+    "verify": {"event": 1.26e-07, "label": 0.0117, "label_root": 0.00108, "label_type": 1.14e-07},
+    "baseline": {"event": 3.25e-08, "label_root": 0.000848, "label_type": 2.79e-07},
+    "rules": {"run": 0.0359, "label_root": 0.000161, "positive": 3.55e-05},
+    "judge": {
+        "event": 2.29e-07,
+        "label": 0.00166,
+        "label_root": 0.000358,
+        "label_sequence": 2.59e-07,
+        "label_type": 1.38e-07,
+    },
+    "report": {
+        "event": 3.91e-08,
+        "label": 0.00366,
+        "label_root": 0.000352,
+        "label_sequence": 4.43e-08,
+        "label_type": 2.68e-07,
+    },
+}
+"""Seconds of a stage by amount, in the default preset; fitted by `benchmarks/scale/growth_model.py`."""
 
-SECONDS_A_PAIR = 4e-6
-"""Seconds of baseline, rules and verdicts together, per label and sequence."""
+MEMORY: Mapping[str, float] = {
+    "run": 622000000.0,
+    "event": 143.0,
+    "event_type": 49800.0,
+    "held_square": 0.118,
+    "label_type": 16.9,
+}
+"""Bytes of a run by amount, besides those of weights; fitted by the same script."""
 
-BYTES_AT_ALL, BYTES_AN_EVENT, BYTES_A_WEIGHT = 700e6, 230.0, 16.0
-"""Memory of Python and torch; of features and copies of the data; of a weight, its gradient and moments."""
+SECONDS_AN_EVENT = {"total": 0.0, "prefix": 2.5e-4, "paper": 9e-4}
+"""Seconds of phase 1 per event, besides those in `COSTS`, which are those of the test `total`."""
+
+MOST_HELD = 1_000
+"""Most held-out sequences of a check, as in `models/training/validation.py`, which needs torch."""
+
+BYTES_A_WEIGHT = 16.0
+"""Memory of a weight, its gradient and moments."""
 
 
 @dataclass(frozen=True)
@@ -53,24 +114,94 @@ def estimate(data: "EventDataset", config: DiscoverConfig) -> Estimate:
     ['train', 'extract', 'fuse', 'baseline, rules, judge', 'report']
     """
     shape, tests = config.transformer, config.extract.tests
+    amount = amounts(
+        len(data),
+        len(data.event_names),
+        len(data.label_names),
+        data.n_events,
+        int(data.label_rows.lengths.sum()),
+        shape.max_length,
+    )
+    cost = {stage: weigh(terms, amount) for stage, terms in COSTS.items()}
     weights = count_weights(shape, len(data.event_names), len(data.label_names))
     rates = ["paper" if config.preset == "paper" and name == "prefix" else name for name in tests]
-    testing = 1.0 + data.n_events * sum(SECONDS_AN_EVENT[name] for name in rates)
-    pairs = SECONDS_A_PAIR * len(data) * len(data.label_names)
-    term = "a linear term and " if shape.linear else ""
+    testing = cost["extract"] + data.n_events * sum(SECONDS_AN_EVENT[name] for name in rates)
     verified = ", then verify" if config.verifies else ""
+    checking = cost["verify"] if config.verifies else 0.0
+    judging = cost["baseline"] + cost["rules"] + cost["judge"]
     steps = (
-        Step("train", f"{term}a Transformer of {weights:,} weights, at most", config.train.time_limit),
+        Step("train", _training_words(config, weights), _training_seconds(config, cost)),
         Step("extract", f"{counted(len(data), 'sequence')}, test {' and '.join(tests)}", testing),
-        Step("fuse", f"criterion {config.fuse.criterion}{verified}", 1.0 + pairs / 4),
-        Step("baseline, rules, judge", counted(len(data.label_names), "label"), 1.0 + pairs),
-        Step("report", "one page", 2.0),
+        Step("fuse", f"criterion {config.fuse.criterion}{verified}", cost["fuse"] + checking),
+        Step("baseline, rules, judge", counted(len(data.label_names), "label"), judging),
+        Step("report", "one page", cost["report"]),
     )
-    return Estimate(steps, BYTES_AT_ALL + BYTES_AN_EVENT * data.n_events + BYTES_A_WEIGHT * weights)
+    return Estimate(steps, weigh(MEMORY, amount) + BYTES_A_WEIGHT * weights)
+
+
+def amounts(
+    n_sequences: int, n_event_types: int, n_labels: int, n_events: int, n_positives: int, max_length: int
+) -> dict[str, float]:
+    """What the cost of a stage is made of: how often it does a thing.
+
+    Held-out sequences are those of a check of the network; `held_square` are their pairs of positions. A
+    label with more positives has a larger boundary and costs more, but less than in proportion: `label_root`.
+    """
+    length = min(n_events / max(n_sequences, 1), max_length)
+    held = min(0.1 * n_sequences, MOST_HELD)
+    return {
+        "run": 1.0,
+        "event": n_events,
+        "event_type": n_event_types,
+        "label": n_labels,
+        "positive": n_positives,
+        "length": length,
+        "held_event": held * length,
+        "held_square": held * length**2,
+        "label_root": (n_labels * n_positives) ** 0.5,
+        "label_sequence": n_labels * n_sequences,
+        "label_event": n_labels * n_events,
+        "label_type": n_labels * n_event_types,
+    }
+
+
+def weigh(terms: Mapping[str, float], amount: Mapping[str, float]) -> float:
+    """The sum of what each amount costs.
+
+    >>> weigh({"run": 1.0, "label": 0.5}, {"run": 1.0, "label": 10.0, "event": 5.0})
+    6.0
+    """
+    return sum(each * amount[name] for name, each in terms.items())
+
+
+def _training_words(config: DiscoverConfig, weights: int) -> str:
+    if _is_tried(config):
+        return f"a linear term and {TRIAL} steps of a Transformer of {weights:,} weights, more if they help"
+    term = "a linear term and " if config.transformer.linear else ""
+    return f"{term}a Transformer of {weights:,} weights, at most"
+
+
+def _training_seconds(config: DiscoverConfig, cost: Mapping[str, float]) -> float:
+    """Seconds of the linear term and the trial, or of all the time that training may use."""
+    limit = config.train.time_limit
+    if not _is_tried(config):
+        return limit
+    network = cost["network"] * _weights_of_blocks(config.transformer) / _weights_of_blocks(SIZES["small"])
+    return min(limit, cost["linear term"] + network)
+
+
+def _is_tried(config: DiscoverConfig) -> bool:
+    """Whether the network has to show early that it helps; usually it does not, and training ends."""
+    return config.train.trial > 0 and config.transformer.linear
 
 
 def count_weights(shape: TransformerConfig, n_event_types: int, n_labels: int) -> int:
     """The approximate number of weights of a Transformer."""
+    ends = n_event_types * (1 if shape.tied else 2) + 2 * n_labels
+    return ends * shape.width + _weights_of_blocks(shape)
+
+
+def _weights_of_blocks(shape: TransformerConfig) -> int:
     width, blocks = shape.width, shape.layers + 2 * shape.label_layers
     block = 4 * width * width + (3 if shape.activation == "swiglu" else 2) * width * shape.feedforward
-    return n_event_types * width * (1 if shape.tied else 2) + blocks * block + 2 * n_labels * width
+    return blocks * block
