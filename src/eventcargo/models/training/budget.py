@@ -131,6 +131,11 @@ class Clock:
     def seconds_left(self) -> float:
         return self.limit - self.elapsed
 
+    @property
+    def check_seconds(self) -> float:
+        """Seconds of the last check."""
+        return self._check_seconds
+
     def used(self, step: int) -> float:
         """Share of the budget used after this many steps, the same in all processes."""
         limit, spent = self.limit, self.term_seconds

@@ -59,8 +59,12 @@ PROMISING = 2.0
 LEAST_SECONDS = 10.0
 """With less time than this left after the linear term, the network is not begun."""
 
-SHORT, SHORT_CHECK, SHORT_APPRAISAL = 120.0, 100, 1_000
-"""A run of fewer seconds checks and measures the model on fewer held-out sequences."""
+PROBE, CHECK_COST = 8, 0.02
+"""Sequences of the probe that times a check, and largest share of the time limit for one check."""
+
+APPRAISALS_A_CHECK, LAST_SHARE, FEWEST = 3.0, 0.03, 20
+"""Time of measuring a sequence at the end, as a multiple of checking it; share of the time limit that this
+may take if nothing is left; sequences that are checked and measured at least."""
 
 WARMING = 0.2
 """Share of the trial in which the learning rate rises."""
@@ -151,8 +155,7 @@ class Training:
         self._trained, self._held_out = trained, held
         self.quality: Quality | None = None
         self._batches = Batches(trained, vocabulary, shape.max_length)
-        shown = held[: SHORT_CHECK if self._clock.limit < SHORT else validation.MAX_SEQUENCES]
-        self._held = Validation(shown, self.model, config, config.tokens) if len(held) else None
+        self._held = self._validation(held) if len(held) else None
         is_sampled = config.is_sampled(len(vocabulary))
         self._sampler = Sampler(rates.events, config.sampled) if is_sampled else None
         self._optimizer = make_optimizer(self.model, config)
@@ -164,6 +167,17 @@ class Training:
         self._clock.end_checks = 3 + min(len(held), appraisal.MAX_SEQUENCES) / validation.MAX_SEQUENCES
         self._restore()
         self._clock.begin(self.state.elapsed)
+
+    def _validation(self, held: EventDataset) -> Validation:
+        """Held-out sequences to check: as many as a share of the time limit allows, by a probe."""
+        most = validation.MAX_SEQUENCES
+        if math.isfinite(self._clock.limit):
+            probe = Validation(held[:PROBE], self.model, self._config, self._config.tokens)
+            began = time.monotonic()
+            probe.check(self.model)
+            each = (time.monotonic() - began) / len(probe)
+            most = int(np.clip(CHECK_COST * self._clock.limit / max(each, 1e-9), FEWEST, most))
+        return Validation(held[:most], self.model, self._config, self._config.tokens)
 
     @property
     def is_main(self) -> bool:
@@ -215,8 +229,12 @@ class Training:
             )
 
     def _shown(self) -> EventDataset:
-        """The held-out sequences on which the model is measured: fewer if the run is short."""
-        return self._held_out[:SHORT_APPRAISAL] if self._clock.limit < SHORT else self._held_out
+        """The held-out sequences on which the model is measured: as many as there is time for."""
+        if self._held is None or not math.isfinite(self._clock.limit):
+            return self._held_out
+        each = APPRAISALS_A_CHECK * self._clock.check_seconds / len(self._held)
+        room = max(self._clock.seconds_left, LAST_SHARE * self._clock.limit)
+        return self._held_out[: int(np.clip(room / max(each, 1e-9), FEWEST, appraisal.MAX_SEQUENCES))]
 
     def _end(self, reason: str) -> None:
         self.state.finished, self.state.ended = True, reason

@@ -64,6 +64,9 @@ class Validation:
             losses[rows] = log_losses(term.logits(batch, batch.at_end).cpu().numpy(), labels[rows])
         return losses
 
+    def __len__(self) -> int:
+        return len(self._batches.lengths)
+
     @property
     def has_room(self) -> bool:
         """Whether the linear term leaves any label a loss that a network could clearly lower."""
