@@ -420,6 +420,8 @@ def test_a_network_that_does_not_help_is_given_up_after_its_trial() -> None:
     assert account["steps"] == 10
     assert "did not lower the held-out label loss" in account["ended"]
     assert account["helped"] == []
+    assert not any(bool(part.any()) for part in training.model.end_head.parameters())
+    assert training.model.linear_labels.all()
 
 
 def test_a_network_that_promises_to_help_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,6 +200,8 @@ class Training:
                     break
                 self._save_or_stop(listener)
         self._load_best()
+        if self.state.ended:
+            self.model.use_term_at_end()
         if self._held is not None and self.model.label_names:
             measured = appraise(
                 self.model, self._trained, self._shown(), self._config.unlabelled, events=self.state.step > 0

@@ -181,6 +181,12 @@ class Transformer(nn.Module, DensityModel):
             getattr(self, name).copy_(torch.as_tensor(values))
 
     @torch.no_grad()
+    def use_term_at_end(self) -> None:
+        """Let the linear term alone decide about whole sequences."""
+        for parameter in self.end_head.parameters():
+            parameter.zero_()
+
+    @torch.no_grad()
     def mark_untrusted(self, labels: Sequence[int]) -> None:
         """Mark exactly these labels as untrusted; the mark is saved with the model."""
         self.trusted.fill_(True)
