@@ -225,7 +225,7 @@ def event_quality(
     held = held[: int(np.searchsorted(held.rows.offsets, MAX_EVENTS)) + 1]
     pairs = Counts.fit(kept, model.vocabulary)
     losses = {name: [np.zeros(0)] for name in ("perplexity", "unigram_perplexity", "bigram_perplexity")}
-    for _, batch in walk(model, held, tokens=4_096):
+    for _, batch in walk(model, held, tokens=1_024):
         at = batch.mask & ~batch.at_end
         following = np.roll(batch.ids, -1, axis=1)[at]
         losses["perplexity"].append(_event_losses(model, batch, at, following))
