@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
@@ -31,7 +32,7 @@ class Evidence:
     ) -> None:
         self._deadline = deadline
         self.data, self.graph, self.config, self._seed = data, graph, config, seed
-        self.labels, self.presence, self.closings = graph.labels, data.presence(), Closings(data)
+        self.labels = graph.labels
         self.quality = {row.label: row for row in (quality.labels if quality else ())}
         self.members = [
             _numbers(graph.boundary(label), data.event_names, "event type") for label in self.labels
@@ -41,13 +42,24 @@ class Evidence:
         self.support = self.carried.sum(axis=0)
 
     @cached_property
+    def presence(self) -> sp.csr_array:
+        """Which event types each sequence holds."""
+        return self.data.presence()
+
+    @cached_property
+    def closings(self) -> Closings:
+        """Which event types occur at the end of which sequence."""
+        return Closings(self.data)
+
+    @cached_property
     def predictabilities(self) -> list[Predictability | None]:
         """Each label predicted from its boundary; None if too few sequences carry it, or all do."""
-        predictor, found = Predictor(self.data), dict[int, Predictability]()
+        predictor, found = None, dict[int, Predictability]()
         for number in self._order:
             if self._deadline.is_over:
                 break
             if self._is_judged(number):
+                predictor = predictor or Predictor(self.data)
                 rng = np.random.default_rng([self._seed, number])
                 found[number] = predictor.predict(self.carried[:, number], self.members[number], rng)
         return [found.get(number) for number in range(len(self.labels))]
