@@ -7,6 +7,7 @@ Run: `.venv/bin/python -m benchmarks.speed.time_limit [--limits 5s 20s 60s] [--p
 import argparse
 import json
 import multiprocessing as mp
+import resource
 import subprocess
 import sys
 import tempfile
@@ -29,14 +30,17 @@ def main() -> None:
     parser.add_argument("--limits", nargs="+", default=["5s", "20s", "60s"])
     parser.add_argument("--presets", nargs="+", default=["default", "fast", "paper"])
     parser.add_argument("--sequences", type=int, default=20_000)
+    parser.add_argument("--event-types", type=int, default=2_000)
+    parser.add_argument("--labels", type=int, default=50)
     parser.add_argument("--busy", type=int, default=3, help="other jobs that run meanwhile")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, busy(options.busy):
         home = Path(folder)
-        made = ["simulate", "fleet", "--sequences", str(options.sequences), "--seed", str(options.seed)]
-        command(*made, str(home / "data"))
+        sizes = ("sequences", "event_types", "labels", "seed")
+        made = [f"--{name.replace('_', '-')}={getattr(options, name)}" for name in sizes]
+        command("simulate", "fleet", str(home / "data"), *made)
         pairs = [(preset, limit) for limit in options.limits for preset in options.presets]
         rows = [run(home, preset, limit) for preset, limit in pairs]
     result = {**provenance(options.seed), "busy": options.busy, "rows": rows}
@@ -54,6 +58,7 @@ def run(home: Path, preset: str, limit: str) -> dict[str, Any]:
         "limit": allowed,
         "seconds": taken,
         "kept": taken <= allowed + max(ALLOWED[0] * allowed, ALLOWED[1]),
+        "peak_gigabytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024**2,
         "stages": json.loads((out / "run.json").read_text())["seconds"],
         "told": [line for line in done.stderr.splitlines() if "time" in line],
     }
