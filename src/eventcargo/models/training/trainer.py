@@ -175,7 +175,9 @@ class Training:
             probe = Validation(held[:PROBE], self.model, self._config, self._config.tokens)
             began = time.monotonic()
             probe.check(self.model)
-            each = (time.monotonic() - began) / len(probe)
+            each = self._group.broadcast(time.monotonic() - began)[0] / len(
+                probe
+            )  # the same in all processes
             most = int(np.clip(CHECK_COST * self._clock.limit / max(each, 1e-9), FEWEST, most))
         return Validation(held[:most], self.model, self._config, self._config.tokens)
 
@@ -216,7 +218,7 @@ class Training:
         if self._config.trial and self.model.linear is not None:
             if not held.has_room:
                 self._end("the linear term leaves no label a hundredth of its base rate's loss to learn")
-            elif self._clock.seconds_left < LEAST_SECONDS:
+            elif self._group.broadcast(self._clock.seconds_left)[0] < LEAST_SECONDS:
                 self._end("the linear term left no time for the network")
         if not self.state.finished:
             self._check(held)
