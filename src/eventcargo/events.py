@@ -6,6 +6,7 @@ Selecting makes a view on the same columns, which may be files mapped into memor
 `flat`.
 """
 
+import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError, DataError, counted
+from eventcargo.event_kinds import EventKinds
 from eventcargo.sequences import EventSequence, check_sequences, check_value_names, stack_values
 from eventcargo.storage import read_columns, write_columns
 
@@ -72,7 +74,9 @@ class EventDataset:
     Made by `read_events`, `read_meds`, `EventDataset.load` or a simulator. `data[0]` and `data["VIN123"]`
     give one sequence by names; `events`, `times` and `labels` are the flat columns for code that needs speed.
     `values` are further numbers of every event (mileage, temperature), one column for each of `value_names`,
-    NaN if not recorded.
+    NaN if not recorded. `groups` numbers the group of each sequence (None: each is its own): what must not be
+    torn apart by a split, such as the sequences of one patient. `kinds` says which event types are
+    attributes, families or thresholds.
 
     >>> data = EventDataset.from_sequences([
     ...     EventSequence("car1", ("P01", "U02"), (0.0, 3.5), ("brake",)),
@@ -95,6 +99,8 @@ class EventDataset:
         time_kind: TimeKind = "number",
         values: NDArray[np.float64] | None = None,
         value_names: Sequence[str] = (),
+        groups: NDArray[np.int32] | None = None,
+        kinds: EventKinds = EventKinds(),  # noqa: B008 (frozen)
     ) -> None:
         self.sequence_ids = sequence_ids
         self.events = _frozen(events)
@@ -107,7 +113,10 @@ class EventDataset:
         self.time_kind = time_kind
         self.value_names = tuple(value_names)
         self.values = _frozen(np.zeros((len(times), 0)) if values is None else values)
-        counts = {len(sequence_ids), len(rows.starts), len(label_rows.starts)}
+        self.groups = None if groups is None else _frozen(groups)
+        self.kinds = kinds
+        n_groups = len(sequence_ids) if groups is None else len(groups)
+        counts = {len(sequence_ids), len(rows.starts), len(label_rows.starts), n_groups}
         assert len(counts) == 1, f"columns disagree on the number of sequences: {sorted(counts)}"
         assert len(events) == len(times), f"{len(events)} events but {len(times)} times"
         expected = (len(times), len(self.value_names))
@@ -222,6 +231,8 @@ class EventDataset:
             time_kind=self.time_kind,
             values=self.values,
             value_names=self.value_names,
+            groups=None if self.groups is None else self.groups[rows],
+            kinds=self.kinds,
         )
 
     def _positions(self, which: "Sequence[str] | Sequence[int] | NDArray[Any]") -> NDArray[np.int64]:
@@ -310,7 +321,7 @@ class EventDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short text that changes with the sequences, events, times, labels, values or names."""
+        """A short text that changes with the sequences, events, times, labels, values, names or groups."""
         code = 0
         for part in self.chunks(100_000):
             columns = (*part.flat(), part.label_rows.offsets, part.label_rows.gather(part.labels))
@@ -321,6 +332,10 @@ class EventDataset:
         ids = "\n".join(self.sequence_ids.to_pylist()).encode()
         names = "\n".join((*self.event_names, "", *self.label_names, *values)).encode()
         code = zlib.crc32(ids, zlib.crc32(names, code))
+        if self.groups is not None:
+            code = zlib.crc32(np.ascontiguousarray(self.groups).tobytes(), code)
+        if self.kinds:
+            code = zlib.crc32(json.dumps(self.kinds.to_dict()).encode(), code)
         return f"{len(self)} sequences, {self.n_events} events, {code:08x}"
 
     def save(self, folder: str | Path) -> None:
@@ -332,6 +347,8 @@ class EventDataset:
             "label_names": self.label_names,
             "event_names": self.event_names,
             **({"value_names": self.value_names} if self.value_names else {}),
+            **({"grouped": True} if self.groups is not None else {}),
+            **({"kinds": self.kinds.to_dict()} if self.kinds else {}),
         }
         parts = {
             "offsets": [self.rows.offsets],
@@ -340,6 +357,7 @@ class EventDataset:
             "label_offsets": [self.label_rows.offsets],
             "labels": (part.label_rows.gather(self.labels) for part in self.chunks(SAVED_AT_ONCE)),
             "values": (part.rows.gather(self.values) for part in self.chunks(SAVED_AT_ONCE)),
+            "groups": [np.zeros(0, np.int32) if self.groups is None else self.groups],
         }
         write_columns(Path(folder), header, parts, int(self.label_rows.lengths.sum()), self.sequence_ids)
 
@@ -359,6 +377,8 @@ class EventDataset:
             time_kind=header["time_kind"],
             values=columns.get("values"),
             value_names=header.get("value_names", ()),
+            groups=columns.get("groups"),
+            kinds=EventKinds.from_dict(header.get("kinds", {})),
         )
 
     def __repr__(self) -> str:

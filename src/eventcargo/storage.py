@@ -25,8 +25,9 @@ COLUMNS: dict[str, np.dtype[Any]] = {
     "label_offsets": np.dtype(np.int64),
     "labels": np.dtype(np.int32),
     "values": np.dtype(np.float64),
+    "groups": np.dtype(np.int32),
 }
-"""The files of a saved data set and their types; `values` exists only if the header names some."""
+"""The files of a saved data set and their types; `values` and `groups` exist only if the header says so."""
 
 
 def write_columns(
@@ -65,9 +66,10 @@ def read_columns(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]],
 
 
 def _shapes(header: Mapping[str, Any], n_labels: int) -> dict[str, tuple[int, ...]]:
-    """The shape of every stored column; a data set without values has no file for them."""
+    """The shape of every stored column; a data set without values or groups has no file for them."""
     value_names = header.get("value_names", ())
     values = {"values": (header["events"], len(value_names))} if value_names else {}
+    groups = {"groups": (header["sequences"],)} if header.get("grouped") else {}
     return {
         "offsets": (header["sequences"] + 1,),
         "events": (header["events"],),
@@ -75,6 +77,7 @@ def _shapes(header: Mapping[str, Any], n_labels: int) -> dict[str, tuple[int, ..
         "label_offsets": (header["sequences"] + 1,),
         "labels": (n_labels,),
         **values,
+        **groups,
     }
 
 

@@ -1,0 +1,1 @@
+"""From what was recorded to sequences that can be asked for causes."""
