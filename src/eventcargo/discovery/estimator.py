@@ -6,14 +6,12 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-
 import eventcargo
 import eventcargo.discovery
 import eventcargo.models
 import eventcargo.report
 from eventcargo.discovery.config import DiscoverConfig
+from eventcargo.discovery.parameters import WithParameters
 from eventcargo.discovery.run_folder import RunManifest
 from eventcargo.errors import ConfigError
 from eventcargo.files import check_new_folder
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from eventcargo.sequences import EventSequence
 
 
-class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class Cargo(WithParameters):
     """For every label, the event types that cause it.
 
     A given `model` is used as it is; without one, `fit` trains it. The other settings are those of
@@ -147,7 +145,7 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     def load(cls, folder: str | Path, device: str = "cpu") -> "Cargo":
         """Load the folder of a run, written by `save`, `fit(run=...)` or the command `discover`."""
         settings = RunManifest.read(Path(folder)).settings
-        known = {name: settings[name] for name in cls._get_param_names() if name in settings}
+        known = {name: settings[name] for name in cls._defaults() if name in settings}
         cargo = cls(**{**known, "model": None, "knowledge": None, "device": device})
         model = load_model(Path(folder) / "model", device)
         cargo._take(eventcargo.discovery.read_results(Path(folder), model), Path(folder))
@@ -171,6 +169,8 @@ class Cargo(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def _fitted(self) -> "Cargo":
         if not hasattr(self, "graph_"):
+            from sklearn.exceptions import NotFittedError
+
             raise NotFittedError("this Cargo is not fitted yet; call fit first")
         return self
 
