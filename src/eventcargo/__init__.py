@@ -6,9 +6,14 @@ Markov boundary) come out. `discover` runs everything; `simulate` or `read_event
 quick.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 from eventcargo.lazy import lazy_names
+
+# Threads of torch sleep while they wait for one another. By default they wait in a loop, and where other
+# programs use the cores, too, a run takes many times as long (benchmarks/speed/waiting.py).
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from eventcargo.baselines import find_boundaries
