@@ -12,6 +12,7 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ from eventcargo.models.training.distributed import ProcessGroup
 from eventcargo.models.training.interrupt import Interrupted, Listener
 from eventcargo.models.training.linear_term import run_term
 from eventcargo.models.training.losses import Sampler, draw_targets, hide_types, joint_loss
-from eventcargo.models.training.optimizer import clip_gradients, make_model, make_optimizer
+from eventcargo.models.training.optimizer import RowAdamW, clip_gradients, make_model, make_optimizer
 from eventcargo.models.training.validation import Held, Validation, set_aside
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
 from eventcargo.progress import OnProgress
@@ -65,6 +66,12 @@ PROBE, CHECK_COST = 8, 0.02
 APPRAISALS_A_CHECK, LAST_SHARE, FEWEST = 3.0, 0.03, 20
 """Time of measuring a sequence at the end, as a multiple of checking it; share of the time limit that this
 may take if nothing is left; sequences that are checked and measured at least."""
+
+LEAST_STEPS, STEPS_A_CHECK = 2, 3.0
+"""Steps for which there must be time, and the time of a step on a sequence, as a multiple of checking it."""
+
+WARM = 0.5
+"""A probe that takes less than these seconds is repeated."""
 
 WARMING = 0.2
 """Share of the trial in which the learning rate rises."""
@@ -154,11 +161,11 @@ class Training:
         self.model = make_model(trained, vocabulary, rates, config, shape, term)
         self._trained, self._held_out = trained, held
         self.quality: Quality | None = None
+        self._check_seconds_each = 0.0
         self._batches = Batches(trained, vocabulary, shape.max_length)
         self._held = self._validation(held) if len(held) else None
         is_sampled = config.is_sampled(len(vocabulary))
         self._sampler = Sampler(rates.events, config.sampled) if is_sampled else None
-        self._optimizer = make_optimizer(self.model, config)
         self._scaler = torch.amp.GradScaler("cuda", enabled=config.precision == "float16")
         self._best: dict[str, Tensor] = {}
         self.state = State()
@@ -168,18 +175,47 @@ class Training:
         self._restore()
         self._clock.begin(self.state.elapsed)
 
+    @cached_property
+    def _optimizer(self) -> RowAdamW:
+        """Made when the first step needs it: making one loads torch's compiler, which takes seconds."""
+        return make_optimizer(self.model, self._config)
+
     def _validation(self, held: EventDataset) -> Validation:
         """Held-out sequences to check: as many as a share of the time limit allows, by a probe."""
         most = validation.MAX_SEQUENCES
         if math.isfinite(self._clock.limit):
-            probe = Validation(held[:PROBE], self.model, self._config, self._config.tokens)
-            began = time.monotonic()
-            probe.check(self.model)
-            each = self._group.broadcast(time.monotonic() - began)[0] / len(
-                probe
-            )  # the same in all processes
-            most = int(np.clip(CHECK_COST * self._clock.limit / max(each, 1e-9), FEWEST, most))
+            self._probe(held)
+            share = CHECK_COST * self._clock.limit
+            most = int(np.clip(share / self._check_seconds_each, FEWEST, most))
         return Validation(held[:most], self.model, self._config, self._config.tokens)
+
+    def _probe(self, held: EventDataset) -> None:
+        """Time a check of a few sequences; refuse a limit that leaves a network alone no time to learn."""
+        probe = Validation(held[:PROBE], self.model, self._config, self._config.tokens)
+        taken = self._seconds_of(probe)
+        if taken < WARM:
+            taken = self._seconds_of(probe)  # the first one warms the caches up
+        self._check_seconds_each = max(taken / len(probe), 1e-9)
+        left, needed = self._group.broadcast(self._clock.seconds_left)[0], self._network_seconds
+        if self.model.linear is None and needed > left:
+            raise ConfigError(
+                f"the time limit leaves {max(left, 0):.0f} s for training, but to check, train and measure "
+                f"this Transformer at all takes about {needed:.0f} s here; allow "
+                f"{math.ceil(needed / max(left, 1))} times as much time, or use a smaller size"
+            )
+
+    def _seconds_of(self, probe: Validation) -> float:
+        """Seconds of a check, the same in all processes."""
+        began = time.monotonic()
+        probe.check(self.model)
+        return self._group.broadcast(time.monotonic() - began)[0]
+
+    @property
+    def _network_seconds(self) -> float:
+        """Least seconds for which a network is worth beginning: two checks, some steps, the measurement."""
+        per_step = STEPS_A_CHECK * self._config.tokens / max(float(self._trained.lengths.mean()), 1.0)
+        sequences = 2 * FEWEST + LEAST_STEPS * per_step + APPRAISALS_A_CHECK * FEWEST
+        return self._check_seconds_each * sequences
 
     @property
     def is_main(self) -> bool:
@@ -218,7 +254,9 @@ class Training:
         if self._config.trial and self.model.linear is not None:
             if not held.has_room:
                 self._end("the linear term leaves no label a hundredth of its base rate's loss to learn")
-            elif self._group.broadcast(self._clock.seconds_left)[0] < LEAST_SECONDS:
+            elif self._group.broadcast(self._clock.seconds_left)[0] < max(
+                LEAST_SECONDS, self._network_seconds
+            ):
                 self._end("the linear term left no time for the network")
         if not self.state.finished:
             self._check(held)
@@ -236,9 +274,9 @@ class Training:
         """The held-out sequences on which the model is measured: as many as there is time for."""
         if self._held is None or not math.isfinite(self._clock.limit):
             return self._held_out
-        each = APPRAISALS_A_CHECK * self._clock.check_seconds / len(self._held)
+        each = APPRAISALS_A_CHECK * (self._clock.check_seconds / len(self._held) or self._check_seconds_each)
         room = max(self._clock.seconds_left, LAST_SHARE * self._clock.limit)
-        return self._held_out[: int(np.clip(room / max(each, 1e-9), FEWEST, appraisal.MAX_SEQUENCES))]
+        return self._held_out[: int(np.clip(room / each, FEWEST, appraisal.MAX_SEQUENCES))]
 
     def _end(self, reason: str) -> None:
         self.state.finished, self.state.ended = True, reason
