@@ -11,7 +11,7 @@ from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import EVENTS_OF_RUN, data_of
-from eventcargo.discovery.run_folder import GRAPH, VERDICTS, write_judged
+from eventcargo.discovery.run_folder import GRAPH, VERDICTS, warn_of_outdated, write_judged
 from eventcargo.errors import DataError, counted
 from eventcargo.verdicts import LEVELS, JudgeConfig, count_levels, verdict_notes
 
@@ -37,7 +37,8 @@ def judge(
     data = data_of(run, events, labels, sequence_id, time, event, label)
     graph, quality = eventcargo.read_graph(run / GRAPH), eventcargo.discovery.read_quality(run)
     verdicts = eventcargo.judge(data, graph, quality, config)
-    write_judged(run, graph, verdicts)
+    write_judged(run, graph, verdicts, data, config)
+    warn_of_outdated(run)
     if as_json:
         print_json(verdict_notes(verdicts))
         return
