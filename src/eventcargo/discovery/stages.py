@@ -203,7 +203,8 @@ class Discovery:
 
     def _judge(self, graph: LabelGraph) -> None:
         quality = read_quality(self.folder)
-        verdicts = judge(self.data, graph, quality, deadline=self._end(ENDS["judge"]))
+        end = self._end(ENDS["judge"])
+        verdicts = judge(self.data, graph, quality, knowledge=self._known, deadline=end)
         write_judged(self.folder, graph, verdicts, self.data)
 
     def _report(self) -> None:
