@@ -128,3 +128,33 @@ def test_the_range_of_times_is_told_in_figures_and_words() -> None:
 
 def test_sequences_without_any_event_repeat_nothing() -> None:
     assert summarise(EventDataset.from_sequences([sequence("a", "")])).repeated_share == 0.0
+
+
+def test_records_of_a_label_are_a_problem() -> None:
+    rows = [sequence(f"{i:03}", "xyr" if i < 12 else "xyz", ("bad",) * (i < 12)) for i in range(400)]
+    said = problems(*rows)
+    assert "r is in 12 of 12 sequences with bad and in 0 of 388 without" in said
+    assert "check that it comes first, or forbid it" in said
+
+
+def test_many_records_are_counted() -> None:
+    rows = [
+        EventSequence(f"{i:03}", tuple("abcdefgz"), tuple(map(float, range(8))), ("bad",))
+        if i < 12
+        else sequence(f"{i:03}", "xyz")
+        for i in range(400)
+    ]
+    said = problems(*rows)
+    assert said.count("check that it comes first") == 5
+    assert "2 further pairs of a label and an event type that may be its record" in said
+
+
+def test_names_of_labels_within_those_of_events_are_a_problem() -> None:
+    rows = [
+        EventSequence(
+            f"oil {i:02}", ("oil leak seen", "x", "y"), (0.0, 1.0, 2.0), ("oil leak",) * (i % 3 > 0)
+        )
+        for i in range(20)
+    ]
+    said = problems(*rows, *sound())
+    assert "1 event type with the name of a label within the own, such as 'oil leak seen'" in said

@@ -1,6 +1,7 @@
 """How often verdicts are right: hidden common causes must not be trusted, true boundaries must.
 
-In `confounded` the decoy, which every method finds, is added to the true boundaries. Validation seeds.
+In `confounded` the decoy, which every method finds, is added to the true boundaries. "with a record" adds an
+event type to the data and the boundaries that is recorded because of the label. Validation seeds.
 Run: `.venv/bin/python -m benchmarks.accuracy.verdicts`
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eventcargo import LabelGraph
+from eventcargo import EventDataset, EventSequence, LabelGraph
 from eventcargo.simulation import Simulated, simulate
 from eventcargo.verdicts.judge import judge
 
@@ -20,11 +21,13 @@ from benchmarks.record import provenance, save
 
 SEEDS = [100, 101, 102, 103]
 
+SMALL = {"sequences": 4000, "event_types": 400, "labels": 12, "max_boundary": 8}
+
 CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("confounded", "with decoy", {}),
     ("confounded", "true", {}),
     *((name, "true", {}) for name in ("fleet", "chain", "ordered", "timing", "follows", "repeat")),
-    *((name, "true", {}) for name in ("recency", "short")),
+    *((name, "true", {}) for name in ("recency", "short", "exact")),
     ("fleet", "less one member", {}),
     ("confounded", "with decoy", {"hidden_share": 0.1}),
     ("confounded", "with decoy", {"decoy": 0.9, "decoy_alone": 0.02}),
@@ -35,6 +38,11 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("chain", "true", {"causes": 0.8}),
     ("chain", "true", {"causes": 0.7}),
+    *(
+        (name, kind, settings)
+        for name, settings in (("chain", {}), ("chain", {"sequences": 60}), ("fleet", SMALL))
+        for kind in ("with a record", "with a record at the end", "with a record of 95 %")
+    ),
 ]
 
 
@@ -54,9 +62,12 @@ def summary(regime: str, kind: str, settings: dict[str, Any]) -> dict[str, Any]:
         "regime": regime,
         "boundaries": kind,
         "settings": settings,
-        **{key: sum(found[key] for found in runs) for key in ("labels", "not_trusted", "decoy_named")},
-        "min_explained": min(explained),
-        "max_explained": max(explained),
+        **{
+            key: sum(found[key] for found in runs)
+            for key in ("labels", "not_trusted", "decoy_named", "leaks")
+        },
+        "min_explained": min(explained, default=None),
+        "max_explained": max(explained, default=None),
         "seconds": sum(found["seconds"] for found in runs) / len(runs),
     }
     print(row, flush=True)
@@ -65,8 +76,9 @@ def summary(regime: str, kind: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def run(regime: str, kind: str, settings: dict[str, Any], seed: int) -> dict[str, Any]:
     simulated = simulate(regime, seed=seed, **settings)
+    data = recorded(simulated, kind, seed) if "record" in kind else simulated.data
     graph, began = boundaries(simulated, kind, seed), time.perf_counter()
-    found = judge(simulated.data, graph)
+    found = judge(data, graph)
     reasons = {label: " ".join(verdict.reasons) for label, verdict in found.items()}
     told = [re.search(r"explains (\d+)%", text) for text in reasons.values()]
     return {
@@ -74,6 +86,7 @@ def run(regime: str, kind: str, settings: dict[str, Any], seed: int) -> dict[str
         "labels": len(found),
         "not_trusted": sum(verdict.level != "trust" for verdict in found.values()),
         "decoy_named": sum(names(reasons[label], decoy(simulated, label)) for label in reasons),
+        "leaks": sum("record of the outcome" in text for text in reasons.values()),
         "explained": [int(share[1]) / 100 for share in told if share],
     }
 
@@ -97,11 +110,37 @@ def boundaries(simulated: Simulated, kind: str, seed: int) -> LabelGraph:
         )
     if kind == "true":
         return simulated.truth
+    if "record" in kind:
+        return LabelGraph.from_boundaries(
+            {label: [*events, f"record of {label}"] for label, events in true.items()}
+        )
     rng = np.random.default_rng(seed)
     lost = {label: rng.choice(events) for label, events in true.items() if len(events) > 1}
     return LabelGraph.from_boundaries(
         {label: [event for event in true[label] if event != lost[label]] for label in lost}
     )
+
+
+def recorded(simulated: Simulated, kind: str, seed: int) -> EventDataset:
+    """The data with a record of every label in the sequences that carry it, at some instant or the last."""
+    rng, share = np.random.default_rng(seed), 0.95 if "95 %" in kind else 1.0
+    return EventDataset.from_sequences(
+        [_with_records(sequence, rng, share, "at the end" in kind) for sequence in simulated.data]
+    )
+
+
+def _with_records(
+    sequence: EventSequence, rng: np.random.Generator, share: float, at_end: bool
+) -> EventSequence:
+    last = max(sequence.times, default=0.0)
+    rows = list(zip(sequence.times, sequence.events, strict=True))
+    for label in sequence.labels:
+        at = last + 1.0 if at_end else float(rng.uniform(0.0, last))
+        if rng.random() < share:
+            rows.append((at, f"record of {label}"))
+    rows.sort(key=lambda row: row[0])
+    times, events = tuple(time for time, _ in rows), tuple(event for _, event in rows)
+    return EventSequence(sequence.id, events, times, sequence.labels)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 RARE_SUPPORT = 10
 """With fewer sequences than this, a label's boundary is unreliable."""
+SHOWN_LEAKS = 5
+"""Most event types told one by one that may be records of a label."""
 SHORT = 3
 """Sequences with fewer events than this say hardly anything about order."""
 
@@ -111,6 +113,25 @@ def _problems(data: "EventDataset", occurs_in: NDArray[np.int64]) -> Iterator[st
     for count, noun, problem in counts:
         if count:
             yield f"{counted(count, noun)} {problem}"
+    yield from _leaks(data)
+
+
+def _leaks(data: "EventDataset") -> Iterator[str]:
+    """Event types that may be records of a label, the most frequent first, and names that look like it."""
+    from eventcargo.leaks import find_leaks
+
+    leaks = sorted(find_leaks(data), key=lambda leak: -leak.both)
+    signs, hints = ([leak for leak in leaks if leak.is_hint == hint] for hint in (False, True))
+    for leak in signs[:SHOWN_LEAKS]:
+        yield f"{leak.reason}; check that it comes first, or forbid it"
+    if len(signs) > SHOWN_LEAKS:
+        more = counted(len(signs) - SHOWN_LEAKS, "further pair")
+        yield f"{more} of a label and an event type that may be its record"
+    if hints:
+        yield (
+            f"{counted(len(hints), 'event type')} with the name of a label within the own, such as "
+            f"{hints[0].event!r} with {hints[0].label!r}; check that it comes first, or forbid it"
+        )
 
 
 def _unordered(data: "EventDataset") -> int:

@@ -3,8 +3,17 @@ from pathlib import Path
 
 import pytest
 
-from eventcargo import EventDataset, EventSequence, LabelGraph, write_events, write_graph
+from eventcargo import (
+    EventDataset,
+    EventSequence,
+    Knowledge,
+    LabelGraph,
+    read_graph,
+    write_events,
+    write_graph,
+)
 from eventcargo.cli.source import DataSource, remember
+from eventcargo.discovery.run_folder import write_fused
 
 from .program import run, run_json
 
@@ -12,7 +21,7 @@ from .program import run, run_json
 @pytest.fixture
 def found(tmp_path: Path) -> Path:
     """A run with a graph of two labels: one boundary explains its label, the other is empty."""
-    kinds = [(("x", "y"), ("bad",)), (("y",), ("odd",))] * 60
+    kinds = [(("x", "y"), ("bad",)), (("y",), ("odd",))] * 60 + [(("x", "y"), ("odd",))]
     data = EventDataset.from_sequences(
         [
             EventSequence(f"{i:03}", events, tuple(map(float, range(len(events)))), labels)
@@ -42,6 +51,18 @@ def test_people_get_the_doubtful_labels_first(found: Path) -> None:
 
 def test_what_is_asked_of_a_boundary_can_be_set(found: Path) -> None:
     assert run_json("judge", found, "--caution-below", "100")["bad"]["level"] == "caution"
+
+
+def test_knowledge_of_the_graph_is_kept_to_and_can_be_replaced(found: Path, tmp_path: Path) -> None:
+    assert any("x is not in the boundary" in reason for reason in run_json("judge", found)["odd"]["reasons"])
+    write_fused(
+        found, read_graph(found / "graph.parquet"), knowledge=Knowledge(forbidden={"odd": ["x", "y"]})
+    )
+    assert not any("not in the boundary" in reason for reason in run_json("judge", found)["odd"]["reasons"])
+    path = tmp_path / "known.json"
+    path.write_text(json.dumps({"forbidden": {"odd": ["y"]}}))
+    said = run_json("judge", found, "--knowledge", path)["odd"]["reasons"]
+    assert any("x is not in the boundary" in reason for reason in said)
 
 
 def test_a_folder_without_a_graph_is_refused(tmp_path: Path) -> None:

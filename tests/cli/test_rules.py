@@ -1,8 +1,8 @@
-import os
 from pathlib import Path
 
 import pytest
 
+from eventcargo import LabelGraph, read_graph, write_graph
 from eventcargo.cli.source import DataSource, remember
 from eventcargo.rules import read_rules
 
@@ -43,10 +43,18 @@ def test_rules_that_are_there_are_shown_without_the_data(folder: Path) -> None:
     assert run_json("rules", folder) == first
 
 
-def test_rules_older_than_the_graph_are_found_again(folder: Path) -> None:
-    run("rules", folder, "--max-events", "1")
-    os.utime(folder / "rules.json", (1, 1))
+def test_rules_of_another_graph_are_found_again(folder: Path) -> None:
+    truth = read_graph(folder / "graph.parquet")
+    write_graph(LabelGraph.from_boundaries({"L000": ["E00022"], "L001": []}), folder / "graph.parquet")
+    assert run_json("rules", folder)["L000"]["text"] == "E00022"
+    write_graph(truth, folder / "graph.parquet")
     assert run_json("rules", folder)["L000"]["text"] == TEXT
+
+
+def test_rules_of_the_same_graph_written_again_are_kept(folder: Path) -> None:
+    run("rules", folder, "--max-events", "1")
+    write_graph(read_graph(folder / "graph.parquet"), folder / "graph.parquet")
+    assert run_json("rules", folder)["L000"]["text"] == "E00022"
 
 
 def test_other_settings_need_a_word(folder: Path) -> None:

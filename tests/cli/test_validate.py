@@ -59,14 +59,14 @@ def table(printed: str) -> dict[str, list[str]]:
 
 
 def sound(folder: Path, times: list[float] | list[str]) -> tuple[str | Path, ...]:
-    """Forty sequences of three events, of which every second carries a label; nothing looks wrong."""
+    """Forty sequences of three events, of which half carry a label; nothing looks wrong."""
     kinds = ("xyz", "yab")
     rows = [
         (f"{i:02}", when, name) for i in range(40) for when, name in zip(times, kinds[i % 2], strict=True)
     ]
     rows = [(name, when, "c" if event == "y" and int(name) % 4 == 0 else event) for name, when, event in rows]
     pl.DataFrame(rows, schema=["sequence_id", "time", "event"], orient="row").write_csv(folder / "e.csv")
-    positives = [f"{i:02}" for i in range(0, 40, 2)]
+    positives = [f"{i:02}" for i in (*range(0, 36, 2), 37, 39)]
     pl.DataFrame({"sequence_id": positives, "fault": ["bad"] * 20}).write_csv(folder / "l.csv")
     return folder / "e.csv", "--labels", folder / "l.csv", "--label", "fault"
 
@@ -127,3 +127,14 @@ def test_values_that_are_no_numbers_are_refused_with_their_row(tmp_path: Path) -
 
 def test_data_without_value_columns_have_none_to_count(fleet: Path) -> None:
     assert "not_recorded" not in run_json("validate", *tables(fleet))
+
+
+def test_records_of_a_label_are_told_before_any_work(tmp_path: Path) -> None:
+    rows = [(f"{i:03}", "replaced" if i < 12 else "ok") for i in range(300)]
+    pl.DataFrame(rows, schema=["sequence_id", "event"], orient="row").write_csv(tmp_path / "e.csv")
+    positives = [f"{i:03}" for i in range(12)]
+    pl.DataFrame({"sequence_id": positives, "label": ["failure"] * 12}).write_csv(tmp_path / "l.csv")
+    said = run_json("validate", tmp_path / "e.csv", "--labels", tmp_path / "l.csv")["problems"]
+    assert any(
+        "replaced is in 12 of 12 sequences with failure and in 0 of 288 without" in one for one in said
+    )

@@ -3,8 +3,18 @@ from pathlib import Path
 
 import pytest
 
-from eventcargo.discovery.run_folder import RunManifest
+from eventcargo.discovery.run_folder import (
+    RunManifest,
+    data_fingerprint,
+    knowledge_of_run,
+    write_fused,
+    write_rules_of_run,
+    write_verified,
+)
 from eventcargo.errors import ConfigError, DataError
+from eventcargo.events import EventDataset, EventSequence
+from eventcargo.graphs import LabelGraph
+from eventcargo.knowledge import Knowledge
 
 
 def test_what_is_done_is_known_when_a_run_goes_on(tmp_path: Path) -> None:
@@ -49,3 +59,70 @@ def test_a_damaged_or_foreign_record_is_refused(tmp_path: Path, text: str, said:
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no run"):
         RunManifest.read(tmp_path)
+
+
+GRAPH = LabelGraph.from_boundaries({"brake": ["P01"]})
+OTHER = LabelGraph.from_boundaries({"brake": []})
+
+
+def data(mileage: float | None = None) -> EventDataset:
+    values = () if mileage is None else ((mileage,),)
+    names = () if mileage is None else ("mileage",)
+    return EventDataset.from_sequences(
+        [EventSequence("car1", ("P01",), (0.0,), ("brake",), values)], value_names=names
+    )
+
+
+def test_value_columns_do_not_make_other_data() -> None:
+    assert data_fingerprint(data(5.0)) == data_fingerprint(data(6.0)) == data_fingerprint(data())
+    assert data(5.0).fingerprint != data().fingerprint
+
+
+def begun(folder: Path, *stages: str) -> None:
+    manifest = RunManifest.begin(folder, {}, resume=False)
+    for stage in stages:
+        manifest.finish(stage, 1.0)
+
+
+def resumed(folder: Path) -> list[str]:
+    return RunManifest.begin(folder, {}, resume=True).done
+
+
+def test_a_stage_whose_file_is_gone_is_not_done(tmp_path: Path) -> None:
+    begun(tmp_path, "train", "fuse")
+    assert resumed(tmp_path) == ["train"]
+
+
+def test_a_run_without_verification_keeps_its_fused_graph(tmp_path: Path) -> None:
+    begun(tmp_path, "fuse", "rules")
+    write_fused(tmp_path, GRAPH)
+    write_rules_of_run(tmp_path, {}, data())
+    assert resumed(tmp_path) == ["fuse", "rules"]
+
+
+def test_a_graph_that_was_fused_again_is_verified_again(tmp_path: Path) -> None:
+    begun(tmp_path, "fuse", "verify", "rules")
+    write_fused(tmp_path, GRAPH)
+    write_verified(tmp_path, OTHER, data())
+    write_rules_of_run(tmp_path, {}, data())
+    assert resumed(tmp_path) == ["fuse", "verify", "rules"]
+    write_fused(tmp_path, GRAPH)
+    assert resumed(tmp_path) == ["fuse"]
+
+
+def test_what_depends_on_a_missing_file_is_made_again(tmp_path: Path) -> None:
+    begun(tmp_path, "fuse", "rules")
+    write_fused(tmp_path, GRAPH)
+    write_rules_of_run(tmp_path, {}, data())
+    (tmp_path / "fused.parquet").unlink()
+    assert resumed(tmp_path) == []
+
+
+def test_the_knowledge_of_a_run_is_that_of_its_graph(tmp_path: Path) -> None:
+    known = Knowledge(forbidden={"brake": "P01"}, tiers=[{"events": ["P*"]}, {"labels": ["*"]}])
+    write_fused(tmp_path, GRAPH)
+    assert knowledge_of_run(tmp_path) is None
+    write_fused(tmp_path, GRAPH, knowledge=known)
+    assert knowledge_of_run(tmp_path) == known
+    write_verified(tmp_path, OTHER, data(), knowledge=Knowledge(required={"brake": "P01"}))
+    assert knowledge_of_run(tmp_path) == Knowledge(required={"brake": "P01"})

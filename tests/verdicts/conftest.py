@@ -25,8 +25,8 @@ def graph(boundaries: dict[str, Iterable[str]] | None = None, **columns: float) 
     return LabelGraph.from_edges(found.edges.with_columns(**given), found.support)
 
 
-CLEAR: tuple[Kind, ...] = ((("x", "y"), ("bad",), 100), (("z", "y"), (), 100))
-"""x causes bad."""
+CLEAR: tuple[Kind, ...] = ((("x", "y"), ("bad",), 100), (("z", "y"), (), 100), (("x", "y"), (), 1))
+"""x causes bad, with one exception."""
 
 
 @pytest.fixture(scope="session")

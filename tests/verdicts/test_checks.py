@@ -5,14 +5,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from eventcargo import EventDataset, LabelGraph
+from eventcargo import EventDataset, Knowledge, LabelGraph
 from eventcargo.quality import Quality
 from eventcargo.verdicts import checks
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.evidence import Evidence
 
 from ..measured import measured
-from .conftest import CLEAR, graph, sequences
+from .conftest import CLEAR, Kind, graph, sequences
 
 Check = Callable[[Evidence, int], Iterator[tuple[str, str]]]
 
@@ -191,20 +191,118 @@ def test_labels_that_go_together_are_told() -> None:
     assert "it occurs together with worse in 60 sequences where the boundaries predict 30:" in reason
 
 
-def test_a_record_of_the_label_is_told() -> None:
-    data = sequences((("y", "x", "y"), ("bad",), 400), (("y",), (), 400))
-    level, reason = one(checks.check_leakage, data, graph())
+FEW: tuple[Kind, ...] = ((("y", "x", "y"), ("bad",), 12), (("y",), (), 500))
+"""x occurs with bad and without it never."""
+
+
+@pytest.mark.parametrize("count", [5, 12, 400])
+def test_a_record_of_the_label_is_told_however_many_carry_it(count: int) -> None:
+    level, reason = one(checks.check_leakage, sequences((*FEW[0][:2], count), FEW[1]), graph())
     assert level == "caution"
-    assert (
-        "x occurs in 400 sequences, 400 of them with the label, which 400 carry: it may be a record" in reason
-    )
+    assert f"x is in {count} of {count} sequences with bad and in 0 of 500 without: a cause this" in reason
+    assert "check that it comes first" in reason
+
+
+def test_a_record_outside_the_boundary_is_told() -> None:
+    data = sequences((("w", "x", "y"), ("bad",), 12), (("y",), (), 500))
+    inside, outside = found(checks.check_leakage, data, graph())
+    assert inside[1].startswith("x is in 12 of 12")
+    assert outside[0] == "caution"
+    assert outside[1].startswith("w is in 12 of 12")
+    assert "it is not in the boundary, but the model has read it" in outside[1]
+
+
+def test_several_records_are_counted() -> None:
+    data = sequences((("w", "x", "y"), ("bad",), 12), (("y",), (), 500))
+    _, reason = one(checks.check_leakage, data, graph({"bad": ["w", "x"]}))
+    assert "(and 1 other event type likewise)" in reason
 
 
 def test_an_event_type_that_ends_the_sequence_is_told() -> None:
-    level, reason = one(checks.check_leakage, sequences((("y", "x"), ("bad",), 99), *CLEAR[1:]), graph())
+    data = sequences((("y", "x"), ("bad",), 99), (("w",), ("bad",), 99), *CLEAR[1:2])
+    level, reason = one(checks.check_leakage, data, graph())
     assert level == "caution"
-    assert "and is the last event of 99 of these: it may have been recorded with the label" in reason
+    assert "and is the last event of 99 of these 99: it may have been recorded with the outcome" in reason
+
+
+def test_an_event_type_that_ends_the_sequence_matters_in_the_boundary_alone() -> None:
+    data = sequences((("y", "x"), ("bad",), 99), (("w",), ("bad",), 99), *CLEAR[1:2])
+    assert found(checks.check_leakage, data, graph({"bad": ["w"]})) == []
+
+
+@pytest.mark.parametrize(("share", "level"), [(12, "doubt"), (6, "caution")])
+def test_an_event_type_of_the_labels_name_is_told(share: int, level: str) -> None:
+    data = sequences((("Bad ", "y"), ("bad",), share), (("y",), ("bad",), 12 - share), (("y",), (), 500))
+    told, reason = one(checks.check_leakage, data, graph({"bad": ["Bad "]}))
+    assert told == level
+    assert "it has the name of the outcome" in reason
 
 
 def test_a_cause_is_no_record(clear: EventDataset) -> None:
     assert found(checks.check_leakage, clear, graph()) == []
+
+
+def test_knowledge_decides_what_is_a_record() -> None:
+    data = sequences(*FEW)
+    for knowledge in (Knowledge(required={"bad": "x"}), Knowledge(forbidden={"bad": "x"})):
+        assert known(checks.check_leakage, data, graph({"bad": []}), knowledge) == []
+    assert len(known(checks.check_leakage, data, graph({"bad": []}), Knowledge(forbidden={"bad": "y"}))) == 1
+
+
+def known(
+    check: Check, data: EventDataset, found_graph: LabelGraph, knowledge: Knowledge, quality: Any = None
+) -> list[tuple[str, str]]:
+    resolved = knowledge.resolve(list(data.label_names), list(data.event_names))
+    evidence = Evidence(data, found_graph, quality, JudgeConfig(), knowledge=resolved)
+    return list(check(evidence, 0))
+
+
+FORBIDDEN = sequences(
+    (("x",), ("bad",), 90),
+    (("x",), (), 10),
+    (("w",), ("bad",), 80),
+    (("w",), (), 20),
+    (("y",), (), 100),
+    (("z",), (), 100),
+)
+"""x and w cause bad."""
+
+NO_W = Knowledge(forbidden={"*": "w"})
+
+
+def test_event_types_that_knowledge_forbids_are_not_missing() -> None:
+    assert "w is not in the boundary" in one(checks.check_beyond, FORBIDDEN, graph())[1]
+    assert known(checks.check_beyond, FORBIDDEN, graph(), NO_W) == []
+
+
+def test_event_types_that_go_with_forbidden_ones_are_not_missing() -> None:
+    data = sequences(
+        (("w", "v"), ("bad",), 80),
+        (("w", "v"), (), 20),
+        (("x",), ("bad",), 90),
+        (("y",), (), 100),
+        (("z",), (), 100),
+    )
+    assert "other event types likewise" in one(checks.check_beyond, data, graph())[1]
+    assert known(checks.check_beyond, data, graph(), NO_W) == []
+
+
+def test_a_cause_besides_forbidden_ones_is_missing_still() -> None:
+    ((_, reason),) = known(checks.check_beyond, FORBIDDEN, graph({"bad": ["y"]}), NO_W)
+    assert reason.startswith("z is not in the boundary")
+    assert "and 1 other event type likewise" in reason
+
+
+def test_a_model_that_reads_forbidden_event_types_may_explain_more() -> None:
+    good = measured(log_loss=0.07, base_log_loss=0.7)
+    assert "causes are missing" in found(checks.check_explained, FORBIDDEN, graph(), good)[-1][1]
+    said = known(checks.check_explained, FORBIDDEN, graph(), NO_W, good)
+    assert not any("causes are missing" in reason for _, reason in said)
+
+
+def test_labels_that_share_a_forbidden_cause_do_not_surprise() -> None:
+    both = ("bad", "worse")
+    data = sequences((("w", "x"), both, 60), (("w", "x"), (), 1), (("x",), (), 60), (("y",), (), 60))
+    boundaries = graph({"bad": ["x"], "worse": ["x"]})
+    assert len(found(checks.check_together, data, boundaries)) == 1
+    assert known(checks.check_together, data, boundaries, NO_W) == []

@@ -17,6 +17,7 @@ from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import DataSource, remember
 from eventcargo.discovery import DiscoverConfig
 from eventcargo.discovery.estimate import estimate
+from eventcargo.discovery.run_folder import SCORES, artefacts
 from eventcargo.errors import counted
 from eventcargo.files import atomic_file
 from eventcargo.io.graph_paths import check_graph_file
@@ -110,8 +111,9 @@ def run_stages(
 def write_scores(graph: "LabelGraph", truth: "LabelGraph", data: "EventDataset", out: Path) -> "Scores":
     """Score a graph against the truth and write RUN/scores.json."""
     scores = eventcargo.evaluate(graph, eventcargo.evaluation.count_support(truth, data))
-    with atomic_file(out / "scores.json") as target:
+    with atomic_file(out / SCORES) as target:
         target.write_text(json.dumps(scores.to_dict(), indent=1, ensure_ascii=False), "utf-8")
+    artefacts(out).record(SCORES, "evaluate")
     return scores
 
 

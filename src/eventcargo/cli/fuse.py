@@ -11,7 +11,7 @@ import eventcargo.fusion
 from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
-from eventcargo.discovery.run_folder import write_fused
+from eventcargo.discovery.run_folder import warn_of_outdated, write_fused
 from eventcargo.errors import ConfigError, counted
 from eventcargo.fusion import FuseConfig
 from eventcargo.knowledge import Knowledge
@@ -46,7 +46,8 @@ def run(
     fusion = eventcargo.fusion
     store = fusion.run_votes(home) if out is None else fusion.join_runs(runs, out)
     graph = eventcargo.fuse(store, config, knowledge=known)
-    write_fused(home, graph)
+    write_fused(home, graph, config, known)
+    warn_of_outdated(home)
     if as_json:
         print_json(_content(home, graph, config))
         return

@@ -11,8 +11,15 @@ from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import EVENTS_OF_RUN, data_of
-from eventcargo.discovery.run_folder import GRAPH, VERDICTS, write_judged
+from eventcargo.discovery.run_folder import (
+    GRAPH,
+    VERDICTS,
+    knowledge_of_run,
+    warn_of_outdated,
+    write_judged,
+)
 from eventcargo.errors import DataError, counted
+from eventcargo.knowledge import Knowledge
 from eventcargo.verdicts import LEVELS, JudgeConfig, count_levels, verdict_notes
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
@@ -28,6 +35,9 @@ def judge(
     time: TIME = "time",
     event: EVENT = "event",
     label: LABEL = "label",
+    knowledge: Annotated[
+        Path | None, typer.Option(help="Prior knowledge, JSON or YAML; default: that of the graph.")
+    ] = None,
     as_json: AS_JSON = False,
     config: JudgeConfig = JudgeConfig(),  # noqa: B008 (frozen)
 ) -> None:
@@ -36,8 +46,11 @@ def judge(
         raise DataError(f"{run} has no {GRAPH}; run fuse or discover first")
     data = data_of(run, events, labels, sequence_id, time, event, label)
     graph, quality = eventcargo.read_graph(run / GRAPH), eventcargo.discovery.read_quality(run)
-    verdicts = eventcargo.judge(data, graph, quality, config)
-    write_judged(run, graph, verdicts)
+    known = knowledge_of_run(run) if knowledge is None else Knowledge.read(knowledge)
+    resolved = None if known is None else known.resolve(list(data.label_names), list(data.event_names))
+    verdicts = eventcargo.judge(data, graph, quality, config, knowledge=resolved)
+    write_judged(run, graph, verdicts, data, config)
+    warn_of_outdated(run)
     if as_json:
         print_json(verdict_notes(verdicts))
         return

@@ -10,7 +10,7 @@ import eventcargo.report
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.cli.source import data_of
-from eventcargo.discovery.run_folder import GRAPH, REPORT
+from eventcargo.discovery.run_folder import GRAPH, REPORT, record_report
 from eventcargo.errors import DataError
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
@@ -40,6 +40,8 @@ def report(
     content = eventcargo.discovery.read_report_input(run, data, baseline)
     target = out or run / REPORT
     eventcargo.report.write_report(target, content)
+    if target == run / REPORT:
+        record_report(run, data)
     size = target.stat().st_size
     if as_json:
         print_json({"report": str(target), "bytes": size, "labels": len(content.graph.labels)})

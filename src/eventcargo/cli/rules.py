@@ -11,7 +11,7 @@ from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import check_tables, data_of
-from eventcargo.discovery.run_folder import GRAPH, RULES
+from eventcargo.discovery.run_folder import GRAPH, RULES, artefacts, warn_of_outdated, write_rules_of_run
 from eventcargo.errors import ConfigError, counted
 from eventcargo.progress import progress_bars
 from eventcargo.rules import RuleConfig
@@ -39,12 +39,14 @@ def run_rules(
     as_json: AS_JSON = False,
     config: RuleConfig = RuleConfig(),  # noqa: B008 (frozen)
 ) -> None:
-    """Write the boundary of every label as a short rule; existing rules are only printed."""
+    """Write the boundary of every label as a short rule; rules of the same graph are only printed."""
     check_tables(events, labels)
     path = run / RULES
-    if again or not _up_to_date(run):
-        rules = _find(run, data_of(run, events, labels, sequence_id, time, event, label), config)
-        eventcargo.rules.write_rules(rules, path)
+    if again or not path.exists() or artefacts(run).outdated(RULES):
+        data = data_of(run, events, labels, sequence_id, time, event, label)
+        rules = _find(run, data, config)
+        write_rules_of_run(run, rules, data, config)
+        warn_of_outdated(run)
     elif events is not None or config != RuleConfig():
         raise ConfigError(f"{path} already exists; add --again to find the rules with other data or settings")
     else:
@@ -53,12 +55,6 @@ def run_rules(
         print_json({name: None if rule is None else rule.to_dict() for name, rule in rules.items()})
     else:
         _print(rules, path)
-
-
-def _up_to_date(run: Path) -> bool:
-    """Whether the run has rules that are newer than its graph."""
-    rules, graph = run / RULES, run / GRAPH
-    return rules.exists() and not (graph.exists() and graph.stat().st_mtime > rules.stat().st_mtime)
 
 
 def _find(run: Path, data: "EventDataset", config: RuleConfig) -> Rules:

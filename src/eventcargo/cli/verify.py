@@ -13,7 +13,7 @@ from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
 from eventcargo.cli.source import EVENTS_OF_RUN, data_of
-from eventcargo.discovery.run_folder import FUSED, GRAPH, write_verified
+from eventcargo.discovery.run_folder import FUSED, GRAPH, knowledge_of_run, warn_of_outdated, write_verified
 from eventcargo.errors import DataError, counted
 from eventcargo.knowledge import Knowledge
 from eventcargo.verification import VerifyConfig
@@ -32,7 +32,8 @@ def verify(
     event: EVENT = "event",
     label: LABEL = "label",
     knowledge: Annotated[
-        Path | None, typer.Option(help="JSON or YAML file with required, forbidden and allowed edges.")
+        Path | None,
+        typer.Option(help="JSON or YAML file with required, forbidden and allowed edges; default: as fused."),
     ] = None,
     as_json: AS_JSON = False,
     config: VerifyConfig = VerifyConfig(),  # noqa: B008 (frozen)
@@ -42,11 +43,11 @@ def verify(
         raise DataError(f"{run} has no {FUSED}; run fuse first")
     data = data_of(run, events, labels, sequence_id, time, event, label)
     fused, began = eventcargo.read_graph(run / FUSED), clock.perf_counter()
-    known = None
-    if knowledge is not None:
-        known = Knowledge.read(knowledge).resolve(list(data.label_names), list(data.event_names))
-    graph = eventcargo.verify(fused, data, config, known, eventcargo.fusion.untrusted_labels(run))
-    write_verified(run, graph)
+    known = knowledge_of_run(run) if knowledge is None else Knowledge.read(knowledge)
+    resolved = None if known is None else known.resolve(list(data.label_names), list(data.event_names))
+    graph = eventcargo.verify(fused, data, config, resolved, eventcargo.fusion.untrusted_labels(run))
+    write_verified(run, graph, data, config, known)
+    warn_of_outdated(run)
     before, after = (set(g.edges.select("label", "event").iter_rows()) for g in (fused, graph))
     counts = {"edges": len(after), "dropped": len(before - after), "added": len(after - before)}
     if as_json:

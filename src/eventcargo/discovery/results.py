@@ -1,13 +1,26 @@
 """RunResults: everything a run found, read from its folder."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from eventcargo.discovery.run_folder import BASELINE, EDGES, GRAPH, QUALITY, RULES, RUN, VERDICTS, RunManifest
+from eventcargo.discovery.run_folder import (
+    BASELINE,
+    EDGES,
+    FUSED,
+    GRAPH,
+    QUALITY,
+    RULES,
+    RUN,
+    VERDICTS,
+    RunManifest,
+    artefacts,
+    is_current,
+)
 from eventcargo.edges import EdgeFolder
 from eventcargo.events import EventDataset
+from eventcargo.fusion import FuseConfig
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.models.density import DensityModel
@@ -20,6 +33,10 @@ Artefact = TypeVar("Artefact")
 
 EDGE_SETTINGS = {"test": "test of phase 1", "threshold": "threshold, nats", "model": "model", "seed": "seed"}
 """Settings of phase 1 that the report shows for a run without run.json, with their names there."""
+
+
+FUSE_WORDS = {"test": "test of phase 2"}
+"""Settings of phase 2 that have another name in the report, because phase 1 has one of the same name."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +53,17 @@ class RunResults:
 
 
 def read_results(folder: Path, model: DensityModel) -> RunResults:
-    """Read the results of a run; `model` is its loaded model."""
+    """Read the results of a run; `model` is its loaded model.
+
+    Rules and verdicts of another graph than the run's are left out, with a warning.
+    """
     return RunResults(
         model,
         folder / EDGES,
         read_graph(folder / GRAPH),
         read_graph(folder / BASELINE),
-        read_rules(folder / RULES),
-        read_verdicts(folder / VERDICTS),
+        read_rules(folder / RULES) if is_current(folder, RULES) else {},
+        read_verdicts(folder / VERDICTS) if is_current(folder, VERDICTS) else {},
         read_quality(folder),
     )
 
@@ -54,15 +74,21 @@ def read_quality(folder: Path) -> Quality | None:
 
 
 def read_report_input(folder: Path, data: EventDataset, baseline: Path | None = None) -> ReportInput:
-    """What the report of a run shows; only the graph must exist. `baseline` replaces the run's own."""
+    """What the report of a run shows; only the graph must exist. `baseline` replaces the run's own.
+
+    Rules, verdicts and a baseline made from another graph or other data are left out, with a warning.
+    """
+    is_current(folder, GRAPH, data, "is shown all the same")
+    shown = {name for name in (RULES, VERDICTS) if is_current(folder, name, data)}
+    compared = baseline or (folder / BASELINE if is_current(folder, BASELINE, data) else None)
     return ReportInput(
         graph=read_graph(folder / GRAPH),
         data=data,
         edges=_read(folder / EDGES, EdgeFolder.open),
         quality=read_quality(folder),
-        rules=_read(folder / RULES, read_rules) or {},
-        verdicts=_read(folder / VERDICTS, read_verdicts) or {},
-        baseline=read_graph(baseline) if baseline else _read(folder / BASELINE, read_graph),
+        rules=read_rules(folder / RULES) if RULES in shown else {},
+        verdicts=read_verdicts(folder / VERDICTS) if VERDICTS in shown else {},
+        baseline=None if compared is None else read_graph(compared),
         about=_about(folder),
     )
 
@@ -75,7 +101,20 @@ def _about(folder: Path) -> dict[str, str]:
     """The settings of a run that are not empty, and the time of its stages."""
     if not (folder / RUN).exists():
         plan = EdgeFolder.open(folder / EDGES).plan if (folder / EDGES).exists() else {}
-        return {words: str(plan[name]) for name, words in EDGE_SETTINGS.items() if name in plan}
+        tested = {words: str(plan[name]) for name, words in EDGE_SETTINGS.items() if name in plan}
+        return {**tested, **_fuse_settings(folder)}
     manifest = RunManifest.read(folder)
     shown = {name: str(value) for name, value in manifest.settings.items() if value not in ("", None, 0)}
-    return {**shown, "time": ", ".join(f"{name} {value:,.0f} s" for name, value in manifest.seconds.items())}
+    time = ", ".join(f"{name} {value:,.0f} s" for name, value in manifest.seconds.items())
+    return {**shown, **_fuse_settings(folder), "time": time}
+
+
+def _fuse_settings(folder: Path) -> dict[str, str]:
+    """The criterion of the latest `fuse`, which need not be the run's, and what else is not default."""
+    origin = artefacts(folder).origin(FUSED)
+    if origin is None:
+        return {}
+    usual = asdict(FuseConfig())
+    changed = {name: str(value) for name, value in origin.settings.items() if value != usual.get(name)}
+    changed["criterion"] = str(origin.settings.get("criterion", ""))
+    return {FUSE_WORDS.get(name, name): value for name, value in changed.items() if value}

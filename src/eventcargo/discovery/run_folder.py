@@ -1,42 +1,207 @@
-"""The folder of a run: names of its files, writers of its graphs and verdicts, and RunManifest (run.json)."""
+"""The folder of a run: its files, what each is made from, their writers, and RunManifest (run.json)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import eventcargo.rules
 from eventcargo import io
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.discovery.artefacts import Artefacts
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.files import check_same_settings, read_document, write_document
 from eventcargo.verdicts import Verdict, verdict_notes, write_verdicts
 
 if TYPE_CHECKING:
+    from eventcargo.config import Settings
+    from eventcargo.events import EventDataset
     from eventcargo.graphs import LabelGraph
+    from eventcargo.knowledge import Knowledge
+    from eventcargo.rules import Rule
 
 FORMAT, FORMAT_VERSION = "eventcargo-run", 2
 
 RUN, MODEL, EDGES, BASELINE, REPORT = "run.json", "model", "edges", "baseline.parquet", "report.html"
-QUALITY, RULES, VERDICTS = "model/quality.json", "rules.json", "verdicts.json"
+QUALITY, RULES, VERDICTS, SCORES = "model/quality.json", "rules.json", "verdicts.json", "scores.json"
 FUSED, GRAPH, GRAPH_JSON = "fused.parquet", "graph.parquet", "graph.json"
 """FUSED is the graph of phase 2; GRAPH and GRAPH_JSON are the graph so far: fused, then verified."""
 
+INPUTS: Mapping[str, tuple[str, ...]] = {
+    FUSED: ("edges/plan.json", "votes/plan.json"),
+    GRAPH: (FUSED,),
+    BASELINE: (),
+    RULES: (GRAPH,),
+    VERDICTS: (GRAPH, QUALITY),
+    SCORES: (GRAPH,),
+    REPORT: (GRAPH, QUALITY, RULES, VERDICTS, BASELINE),
+}
+"""The files that each file is made from, besides the data; files come after those they are made from."""
 
-def write_fused(folder: Path, graph: "LabelGraph") -> None:
+STAGES = {
+    FUSED: "fuse",
+    GRAPH: "verify",
+    BASELINE: "baseline",
+    RULES: "rules",
+    VERDICTS: "judge",
+    REPORT: "report",
+}
+"""The stage of `discover` that writes each file."""
+
+REMEDIES = {
+    GRAPH: "eventcargo verify {run}",
+    BASELINE: "eventcargo baseline iamb EVENTS --out {run}/baseline.parquet",
+    RULES: "eventcargo rules {run}",
+    VERDICTS: "eventcargo judge {run}",
+    SCORES: "eventcargo evaluate {run}/graph.parquet --truth TRUTH --out {run}/scores.json",
+    REPORT: "eventcargo report {run}",
+}
+"""The command that makes a file again."""
+
+PAGES = (REPORT, SCORES)
+"""Files that people open and no command reads: they are set aside once they are outdated."""
+
+
+def artefacts(folder: Path) -> Artefacts:
+    """What the files of a run were made from."""
+    return Artefacts(folder, INPUTS)
+
+
+def data_fingerprint(data: "EventDataset") -> str:
+    """The fingerprint of data without their value columns, which later commands need not read."""
+    if not data.value_names:
+        return data.fingerprint
+    from eventcargo.events import EventDataset
+
+    return EventDataset(
+        sequence_ids=data.sequence_ids,
+        events=data.events,
+        times=data.times,
+        rows=data.rows,
+        labels=data.labels,
+        label_rows=data.label_rows,
+        event_names=data.event_names,
+        label_names=data.label_names,
+        time_kind=data.time_kind,
+    ).fingerprint
+
+
+def write_fused(
+    folder: Path,
+    graph: "LabelGraph",
+    config: "Settings | None" = None,
+    knowledge: "Knowledge | None" = None,
+) -> None:
     """Write the graph of phase 2; until it is verified, it is also the graph of the run."""
     io.write_graph(graph, folder / FUSED)
-    write_verified(folder, graph)
+    artefacts(folder).record(FUSED, "fuse", None, _settings(config), _statements(knowledge))
+    _write_graph_of_run(folder, graph, "fuse", None, config, knowledge)
 
 
-def write_verified(folder: Path, graph: "LabelGraph") -> None:
-    """Write the graph of the run."""
+def write_verified(
+    folder: Path,
+    graph: "LabelGraph",
+    data: "EventDataset",
+    config: "Settings | None" = None,
+    knowledge: "Knowledge | None" = None,
+) -> None:
+    """Write the graph of the run, tested on the data."""
+    _write_graph_of_run(folder, graph, "verify", data_fingerprint(data), config, knowledge)
+
+
+def _write_graph_of_run(
+    folder: Path,
+    graph: "LabelGraph",
+    by: str,
+    data: str | None,
+    config: "Settings | None",
+    knowledge: "Knowledge | None",
+) -> None:
     io.write_graph(graph, folder / GRAPH_JSON)
     io.write_graph(graph, folder / GRAPH)
+    artefacts(folder).record(GRAPH, by, data, _settings(config), _statements(knowledge))
 
 
-def write_judged(folder: Path, graph: "LabelGraph", verdicts: Mapping[str, Verdict]) -> None:
+def write_baseline(folder: Path, graph: "LabelGraph", data: "EventDataset") -> None:
+    """Write the boundaries of a classical method."""
+    io.write_graph(graph, folder / BASELINE)
+    artefacts(folder).record(BASELINE, "baseline", data_fingerprint(data))
+
+
+def write_rules_of_run(
+    folder: Path, rules: "Mapping[str, Rule | None]", data: "EventDataset", config: "Settings | None" = None
+) -> None:
+    """Write the rules of the run's graph."""
+    eventcargo.rules.write_rules(rules, folder / RULES)
+    artefacts(folder).record(RULES, "rules", data_fingerprint(data), _settings(config))
+
+
+def write_judged(
+    folder: Path,
+    graph: "LabelGraph",
+    verdicts: Mapping[str, Verdict],
+    data: "EventDataset",
+    config: "Settings | None" = None,
+) -> None:
     """Write the verdicts, and graph.json again with the verdicts in it."""
     write_verdicts(folder / VERDICTS, verdicts)
     io.write_graph(graph, folder / GRAPH_JSON, {"verdicts": verdict_notes(verdicts)})
+    artefacts(folder).record(VERDICTS, "judge", data_fingerprint(data), _settings(config))
+
+
+def record_report(folder: Path, data: "EventDataset") -> None:
+    """Record what the page report.html, just written, was made from."""
+    artefacts(folder).record(REPORT, "report", data_fingerprint(data))
+
+
+def knowledge_of_run(folder: Path) -> "Knowledge | None":
+    """The knowledge that the graph of a run was made with; None if there was none."""
+    from eventcargo.knowledge import Knowledge
+
+    for name in (GRAPH, FUSED):
+        origin = artefacts(folder).origin(name)
+        if origin is not None and origin.knowledge is not None:
+            return Knowledge(**origin.knowledge)
+    return None
+
+
+def _settings(config: "Settings | None") -> dict[str, Any]:
+    return {} if config is None else asdict(config)  # type: ignore[call-overload]
+
+
+def _statements(knowledge: "Knowledge | None") -> dict[str, Any] | None:
+    return None if knowledge is None else asdict(knowledge)
+
+
+def is_current(
+    folder: Path, name: str, data: "EventDataset | None" = None, fate: str = "is left out"
+) -> bool:
+    """Whether a file of a run may be shown; if it is outdated, a warning says how to make it again."""
+    reason = artefacts(folder).outdated(name, None if data is None else data_fingerprint(data))
+    if reason is not None:
+        _warn(folder, name, f"was made from {reason} and {fate}")
+    return reason is None and (folder / name).exists()
+
+
+def warn_of_outdated(folder: Path) -> None:
+    """Warn of the files that the latest command has outdated, and set the pages among them aside."""
+    known = artefacts(folder)
+    for name in REMEDIES:
+        reason = known.outdated(name)
+        if reason is None:
+            continue
+        fate = "is no longer used"
+        if name in PAGES:
+            path = folder / name
+            aside = path.with_suffix(f".outdated{path.suffix}")
+            path.replace(aside)
+            fate = f"is now {aside.name}"
+        _warn(folder, name, f"was made from {reason} and {fate}")
+
+
+def _warn(folder: Path, name: str, words: str) -> None:
+    remedy = REMEDIES[name].format(run=folder)
+    warnings.warn(f"{folder / name} {words}; make it again with `{remedy}`", EventCargoWarning, stacklevel=3)
 
 
 @dataclass
@@ -60,6 +225,8 @@ class RunManifest:
             raise ConfigError(f"{folder} holds a run already; resume it, or choose a new folder")
         manifest = cls.read(folder)
         check_same_settings(folder, manifest.settings, settings)
+        undone = _undone(folder, manifest.done)
+        manifest.done = [stage for stage in manifest.done if stage not in undone]
         return manifest
 
     @classmethod
@@ -93,3 +260,15 @@ class RunManifest:
             "done": self.done,
         }
         write_document(self.path, FORMAT, FORMAT_VERSION, content)
+
+
+def _undone(folder: Path, done: Sequence[str]) -> set[str]:
+    """The stages among those done whose file is gone or outdated, or depends on such a file."""
+    known, redone = artefacts(folder), set[str]()
+    for name, stage in STAGES.items():
+        origin = known.origin(name)
+        is_there = (folder / name).exists() and (origin is None or origin.by == stage)
+        is_stale = stage in done and (not is_there or known.outdated(name) is not None)
+        if is_stale or redone.intersection(INPUTS[name]):
+            redone.add(name)
+    return {STAGES[name] for name in redone}

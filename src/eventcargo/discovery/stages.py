@@ -15,16 +15,17 @@ from eventcargo.deadline import Deadline
 from eventcargo.discovery.config import ENDS, TRAINING, DiscoverConfig
 from eventcargo.discovery.results import RunResults, read_quality, read_report_input, read_results
 from eventcargo.discovery.run_folder import (
-    BASELINE,
     EDGES,
     FUSED,
     GRAPH,
     MODEL,
     REPORT,
-    RULES,
     RunManifest,
+    record_report,
+    write_baseline,
     write_fused,
     write_judged,
+    write_rules_of_run,
     write_verified,
 )
 from eventcargo.errors import DataError
@@ -32,7 +33,7 @@ from eventcargo.events import EventDataset
 from eventcargo.fusion.fuse import fuse
 from eventcargo.fusion.vote_store import run_votes
 from eventcargo.graphs import LabelGraph
-from eventcargo.io import read_graph, write_graph
+from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
@@ -40,7 +41,7 @@ from eventcargo.models.training.trainer import train
 from eventcargo.oneshot.extract import extract
 from eventcargo.progress import OnProgress
 from eventcargo.report import write_report
-from eventcargo.rules import find_rules, write_rules
+from eventcargo.rules import find_rules
 from eventcargo.verdicts.judge import judge
 from eventcargo.verification.verify import verify
 
@@ -182,30 +183,33 @@ class Discovery:
             graph = fuse(votes, self.config.fuse, knowledge=self._known)
         else:  # there was no time to test a single sequence
             graph = LabelGraph.from_boundaries({name: [] for name in self.data.label_names})
-        write_fused(self.folder, graph)
+        write_fused(self.folder, graph, self.config.fuse, self._knowledge)
 
     def _verify(self, model: DensityModel) -> None:
         fused = read_graph(self._path(FUSED))
         end = self._end(ENDS["verify"])
         graph = verify(fused, self.data, knowledge=self._known, untrusted=model.untrusted, deadline=end)
-        write_verified(self.folder, graph)
+        write_verified(self.folder, graph, self.data, knowledge=self._knowledge)
 
     def _baseline(self) -> None:
         end = self._end(ENDS["baseline"])
         graph = find_boundaries(self.data, progress=self._on_progress, deadline=end)
-        write_graph(graph, self._path(BASELINE))
+        write_baseline(self.folder, graph, self.data)
 
     def _rules(self, graph: LabelGraph) -> None:
         end = self._end(ENDS["rules"])
         rules = find_rules(self.data, graph, progress=self._on_progress, deadline=end)
-        write_rules(rules, self._path(RULES))
+        write_rules_of_run(self.folder, rules, self.data)
 
     def _judge(self, graph: LabelGraph) -> None:
         quality = read_quality(self.folder)
-        write_judged(self.folder, graph, judge(self.data, graph, quality, deadline=self._end(ENDS["judge"])))
+        end = self._end(ENDS["judge"])
+        verdicts = judge(self.data, graph, quality, knowledge=self._known, deadline=end)
+        write_judged(self.folder, graph, verdicts, self.data)
 
     def _report(self) -> None:
         write_report(self._path(REPORT), read_report_input(self.folder, self.data))
+        record_report(self.folder, self.data)
 
     def _settings(self) -> dict[str, Any]:
         settings = {name: value for name, value in asdict(self.config).items() if name not in FREE}

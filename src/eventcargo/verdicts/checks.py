@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import polars as pl
 
 from eventcargo.errors import counted
+from eventcargo.leaks import Leak
 from eventcargo.verdicts.evidence import Evidence
 
 Finding = tuple[str, str]
@@ -15,6 +16,8 @@ PROBABLE = 0.05
 
 DOUBTFUL = 0.2
 """Below this share of `min_explained` the level is doubt."""
+
+CHECK_LEAK = "check that it comes first; if it does, require it by knowledge, otherwise forbid it"
 
 
 def check_model(evidence: Evidence, number: int) -> Iterator[Finding]:
@@ -86,7 +89,7 @@ def check_explained(evidence: Evidence, number: int) -> Iterator[Finding]:
     if row is None or not row.base_log_loss:
         return
     model = 1 - row.log_loss / row.base_log_loss
-    if model - share > evidence.config.max_lag:
+    if model - share > evidence.config.max_lag and number not in evidence.barred:
         yield (
             "caution",
             f"its boundary explains {share:.0%} of the label, its model {model:.0%}: causes are missing",
@@ -139,22 +142,25 @@ def check_together(evidence: Evidence, number: int) -> Iterator[Finding]:
 
 
 def check_leakage(evidence: Evidence, number: int) -> Iterator[Finding]:
-    """Whether a member may be a record of the label itself."""
-    names = evidence.graph.boundary(evidence.labels[number])
-    for name, event in zip(names, evidence.members[number], strict=True):
-        leak = evidence.closings.leak(evidence.carried[:, number], event)
-        counts = f"{name} occurs in {counted(leak.event, 'sequence')}, {leak.both:,} of them with the label"
-        if leak.is_double:
-            yield (
-                "caution",
-                f"{counts}, which {leak.label:,} carry: it may be a record of the label itself",
-            )
-        elif leak.is_closing:
-            yield (
-                "caution",
-                f"{counts}, and is the last event of {leak.last:,} of these: it may have been recorded with "
-                "the label or because of it",
-            )
+    """Whether a member, or an event type that the model has read, may be a record of the label itself."""
+    leaks = evidence.leaks.get(evidence.labels[number], [])
+    boundary = evidence.graph.boundary(evidence.labels[number])
+    inside = [leak for leak in leaks if leak.event in boundary]
+    outside = [leak for leak in leaks if leak.event not in boundary and leak.signs != ("closing",)]
+    if inside:
+        certain = any(leak.is_certain for leak in inside)
+        yield "doubt" if certain else "caution", f"{_leaks(inside)}; {CHECK_LEAK}"
+    if outside:
+        yield (
+            "caution",
+            f"{_leaks(outside)}; it is not in the boundary, but the model has read it; {CHECK_LEAK}",
+        )
+
+
+def _leaks(leaks: list[Leak]) -> str:
+    others = len(leaks) - 1
+    more = f" (and {counted(others, 'other event type')} likewise)" if others else ""
+    return f"{leaks[0].reason}{more}"
 
 
 CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (

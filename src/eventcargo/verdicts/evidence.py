@@ -11,11 +11,15 @@ from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
+from eventcargo.knowledge.knowledge import Resolved
+from eventcargo.leaks import Leak, find_leaks
 from eventcargo.quality import Quality
 from eventcargo.verdicts.config import JudgeConfig
-from eventcargo.verdicts.leakage import Closings
 from eventcargo.verdicts.predictability import Predictability, Predictor
 from eventcargo.verdicts.residuals import ResidualAssociation, event_residuals, label_residuals
+
+MOST_BARRED = 10
+"""Most event types that knowledge forbids, clearest first, whose part of a label is taken off."""
 
 
 class Evidence:
@@ -29,8 +33,9 @@ class Evidence:
         config: JudgeConfig,
         seed: int = 0,
         deadline: Deadline = NEVER,
+        knowledge: Resolved | None = None,
     ) -> None:
-        self._deadline = deadline
+        self._deadline, self._knowledge = deadline, knowledge
         self.data, self.graph, self.config, self._seed = data, graph, config, seed
         self.labels = graph.labels
         self.quality = {row.label: row for row in (quality.labels if quality else ())}
@@ -47,22 +52,43 @@ class Evidence:
         return self.data.presence()
 
     @cached_property
-    def closings(self) -> Closings:
-        """Which event types occur at the end of which sequence."""
-        return Closings(self.data)
+    def leaks(self) -> dict[str, list[Leak]]:
+        """By label, the event types that may be records of it, the most frequent first.
+
+        Pairs that knowledge decides are no leaks: forbidden ones are out, and somebody answers for required
+        ones.
+        """
+        by_label: dict[str, list[Leak]] = {}
+        for leak in sorted(find_leaks(self.data), key=lambda one: -one.both):
+            if not leak.is_hint and not self._is_decided(leak.label, leak.event):
+                by_label.setdefault(leak.label, []).append(leak)
+        return by_label
+
+    def _is_decided(self, label: str, event: str) -> bool:
+        """Whether knowledge requires or forbids a pair."""
+        known = self._knowledge
+        return known is not None and (
+            (label, event) in known.required or not known.table([label], [event])[0, 0]
+        )
 
     @cached_property
     def predictabilities(self) -> list[Predictability | None]:
         """Each label predicted from its boundary; None if too few sequences carry it, or all do."""
-        predictor, found = None, dict[int, Predictability]()
+        found = dict[int, Predictability]()
         for number in self._order:
             if self._deadline.is_over:
                 break
             if self._is_judged(number):
-                predictor = predictor or Predictor(self.data)
-                rng = np.random.default_rng([self._seed, number])
-                found[number] = predictor.predict(self.carried[:, number], self.members[number], rng)
+                found[number] = self._predict(number, self.members[number])
         return [found.get(number) for number in range(len(self.labels))]
+
+    def _predict(self, number: int, events: list[int]) -> Predictability:
+        rng = np.random.default_rng([self._seed, number])
+        return self._predictor.predict(self.carried[:, number], events, rng)
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return Predictor(self.data)
 
     @cached_property
     def late(self) -> frozenset[int]:
@@ -81,20 +107,66 @@ class Evidence:
 
     @cached_property
     def beyond(self) -> dict[int, list[ResidualAssociation]]:
-        """By label, the event types outside its boundary that are associated with it."""
-        predicted = self._predicted
-        members = [self.members[number] for number in predicted]
-        associations = event_residuals(
-            self.presence, self.carried[:, predicted], self._probabilities, members, self.config.alpha
-        )
-        return self._weighty(associations)
+        """By label, the event types outside its boundary that are associated with it.
+
+        Event types that knowledge forbids are not missing: their part is taken off first.
+        """
+        if not self.barred:
+            return self._associations
+        known = [self.members[number] + self.barred.get(number, []) for number in self._predicted]
+        return self._permitted(self._weighty(self._event_residuals(known, self._residual_probabilities)))
 
     @cached_property
     def together(self) -> dict[int, list[ResidualAssociation]]:
         """By label, the other labels that are associated with it."""
-        return self._weighty(
-            label_residuals(self.carried[:, self._predicted], self._probabilities, self.config.alpha)
-        )
+        carried = self.carried[:, self._predicted]
+        return self._weighty(label_residuals(carried, self._residual_probabilities, self.config.alpha))
+
+    @cached_property
+    def barred(self) -> dict[int, list[int]]:
+        """By label, the event types associated with it that knowledge forbids, clearest first."""
+        return {
+            number: barred
+            for number, associations in self._associations.items()
+            if (barred := [one.other for one in associations if not self._is_allowed(number, one.other)])
+        }
+
+    @cached_property
+    def _associations(self) -> dict[int, list[ResidualAssociation]]:
+        """By label, all event types outside its boundary that are associated with it."""
+        members = [self.members[number] for number in self._predicted]
+        return self._weighty(self._event_residuals(members, self._probabilities))
+
+    def _event_residuals(
+        self, known: list[list[int]], probabilities: NDArray[np.float32]
+    ) -> list[ResidualAssociation]:
+        carried = self.carried[:, self._predicted]
+        return event_residuals(self.presence, carried, probabilities, known, self.config.alpha)
+
+    def _permitted(
+        self, by_label: dict[int, list[ResidualAssociation]]
+    ) -> dict[int, list[ResidualAssociation]]:
+        """The associations with event types that knowledge does not forbid."""
+        kept = {
+            number: [one for one in associations if self._is_allowed(number, one.other)]
+            for number, associations in by_label.items()
+        }
+        return {number: associations for number, associations in kept.items() if associations}
+
+    def _is_allowed(self, number: int, event: int) -> bool:
+        if self._knowledge is None:
+            return True
+        return bool(self._knowledge.table([self.labels[number]], [self.data.event_names[event]])[0, 0])
+
+    @cached_property
+    def _residual_probabilities(self) -> NDArray[np.float32]:
+        """The probabilities of the labels, given their boundaries and what knowledge keeps out of them."""
+        probabilities = self._probabilities.copy() if self.barred else self._probabilities
+        for column, number in enumerate(self._predicted):
+            if number in self.barred:
+                events = self.members[number] + self.barred[number][:MOST_BARRED]
+                probabilities[:, column] = self._predict(number, events).probabilities
+        return probabilities
 
     @cached_property
     def _predicted(self) -> list[int]:

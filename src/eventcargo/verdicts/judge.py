@@ -7,6 +7,7 @@ from eventcargo.deadline import NEVER, Deadline
 from eventcargo.errors import counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
+from eventcargo.knowledge.knowledge import Resolved
 from eventcargo.quality import Quality
 from eventcargo.verdicts.checks import CHECKS
 from eventcargo.verdicts.config import JudgeConfig
@@ -20,15 +21,18 @@ def judge(
     quality: Quality | None = None,
     config: JudgeConfig | None = None,
     *,
+    knowledge: Resolved | None = None,
     seed: int = 0,
     deadline: Deadline = NEVER,
 ) -> dict[str, Verdict]:
     """A verdict for every label of the graph; `quality` describes the label models on held-out sequences.
 
-    The most frequent labels come first; labels not reached before the deadline are doubted.
+    Event types that `knowledge` forbids are not missing from a boundary; those that it requires are not held
+    for records of the label. The most frequent labels come first; labels not reached before the deadline are
+    doubted.
 
     >>> from eventcargo.events import EventSequence
-    >>> kinds = [(("x", "y"), ("bad",)), (("y",), ())] * 60
+    >>> kinds = [(("x", "y"), ("bad",)), (("y",), ())] * 60 + [(("x", "y"), ())]
     >>> data = EventDataset.from_sequences(
     ...     [EventSequence(f"{i:03}", events, tuple(map(float, range(len(events)))), labels)
     ...      for i, (events, labels) in enumerate(kinds)])
@@ -37,7 +41,7 @@ def judge(
     >>> judge(data, LabelGraph.from_boundaries({"bad": []}))["bad"].reasons[0]
     'no event type was found to cause it'
     """
-    evidence = Evidence(data, graph, quality, config or JudgeConfig(), seed, deadline)
+    evidence = Evidence(data, graph, quality, config or JudgeConfig(), seed, deadline, knowledge)
     verdicts = {}
     for number, label in enumerate(evidence.labels):
         if number in evidence.late:

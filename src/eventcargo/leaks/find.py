@@ -1,0 +1,198 @@
+"""find_leaks: every event type that may be a record of a label, found before any other work.
+
+One sparse product (event types x sequences) @ (sequences x labels), in blocks of labels, counts all pairs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from eventcargo.events import EventDataset
+from eventcargo.leaks.counts import (
+    ACCIDENT,
+    is_closing,
+    is_double,
+    last_by_accident,
+    together_by_accident,
+)
+from eventcargo.leaks.leak import Leak, Sign
+from eventcargo.leaks.names import contained_names, equal_names
+
+Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+AT_ONCE = 64
+"""Labels counted at once."""
+
+LIKELY = 0.8
+"""Pairs in which fewer of the sequences with the event type carry the label are not looked at."""
+
+MAINLY = 0.5
+"""Smallest such share of an event type whose name contains the label's."""
+
+
+def find_leaks(data: EventDataset) -> list[Leak]:
+    """Event types that may be records of labels, by label, event type.
+
+    >>> from eventcargo.events import EventSequence
+    >>> kinds = [(("x", "bad record"), ("bad",)), (("x", "y"), ())] * 12
+    >>> data = EventDataset.from_sequences(
+    ...     [EventSequence(f"{i:02}", events, (0.0, 1.0), labels)
+    ...      for i, (events, labels) in enumerate(kinds)])
+    >>> [(leak.event, leak.signs) for leak in find_leaks(data)]
+    [('bad record', ('double', 'closing', 'words'))]
+    """
+    if not len(data) or not data.label_names:
+        return []
+    counts = _Counts(data)
+    signs: dict[tuple[int, int], list[Sign]] = {}
+    for pair in equal_names(data.event_names, data.label_names):
+        signs.setdefault(pair, []).append("name")
+    doubles, closings = counts.doubles_and_closings()
+    for pair in doubles:
+        signs.setdefault(pair, []).append("double")
+    for pair in closings:
+        signs.setdefault(pair, []).append("closing")
+    for pair in contained_names(data.event_names, data.label_names):
+        both, with_event, *_ = counts.of(*pair)
+        if both and both >= MAINLY * with_event:
+            signs.setdefault(pair, []).append("words")
+    return [
+        Leak(data.label_names[label], data.event_names[event], tuple(found), *counts.of(event, label))
+        for (event, label), found in sorted(signs.items(), key=lambda item: item[0][::-1])
+    ]
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Event types and labels with the counts of sequences of each pair."""
+
+    events: Ints
+    labels: Ints
+    both: Ints
+    last: Ints
+
+    def take(self, which: Flags) -> "_Pairs":
+        return _Pairs(self.events[which], self.labels[which], self.both[which], self.last[which])
+
+    def numbers(self, which: Flags) -> list[tuple[int, int]]:
+        """The numbers of the event types and labels of some pairs."""
+        return list(zip(self.events[which].tolist(), self.labels[which].tolist(), strict=True))
+
+
+class _Counts:
+    """Counts of sequences by pairs of event type and label."""
+
+    def __init__(self, data: EventDataset) -> None:
+        self._data = data
+        self._by_event = data.presence().T.tocsr()
+        self._by_label = data.label_matrix().tocsc()
+        self._with_event = np.diff(self._by_event.indptr).astype(np.int64)
+        self._with_label = data.support
+
+    def of(self, event: int, label: int) -> tuple[int, int, int, int, int]:
+        """Sequences with both, with the event type, with the label, all, and those that it ends."""
+        rows = self._shared(event, label)
+        last = int(np.isin(rows, self._closing_rows(event)).sum())
+        totals = int(self._with_event[event]), int(self._with_label[label]), len(self._data)
+        return len(rows), *totals, last
+
+    def doubles_and_closings(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """The pairs that practically never occur apart, and those whose event type ends the sequence."""
+        doubles, closings = list[tuple[int, int]](), list[tuple[int, int]]()
+        for pairs in self._likely():
+            with_event, with_label = self._with_event[pairs.events], self._with_label[pairs.labels]
+            apart = self._beyond_accident_last(pairs)
+            last = np.where(apart, pairs.last, 0)
+            doubles += pairs.numbers(is_double(pairs.both, with_event, with_label, last))
+            closings += pairs.numbers(is_closing(pairs.both, with_event, last))
+        return doubles, closings
+
+    def _likely(self) -> Iterator[_Pairs]:
+        """Pairs in which most sequences with the event type carry the label, by more than accident."""
+        tests = self._by_event.shape[0] * self._by_label.shape[1]
+        for start in range(0, self._by_label.shape[1], AT_ONCE):
+            labels = self._by_label[:, start : start + AT_ONCE].tocsr()
+            pairs = _counted(self._by_event @ labels, self._closing.T @ labels, start)
+            pairs = pairs.take(pairs.both >= LIKELY * self._with_event[pairs.events])
+            accident = together_by_accident(
+                pairs.both, self._with_event[pairs.events], self._with_label[pairs.labels], len(self._data)
+            )
+            yield pairs.take(accident * tests <= ACCIDENT)
+
+    def _beyond_accident_last(self, pairs: _Pairs) -> Flags:
+        """Whether the event types end their sequences more often than by accident."""
+        tests, flags = self._by_event.shape[0] * self._by_label.shape[1], pairs.last * 2 > pairs.both
+        for at in np.flatnonzero(flags):
+            chance = self._chance(int(pairs.events[at]), int(pairs.labels[at]))
+            accident = last_by_accident(pairs.last[at], pairs.both[at], chance)
+            flags[at] = accident * tests <= ACCIDENT
+        return flags
+
+    def _chance(self, event: int, label: int) -> float:
+        """The share of the instants of the sequences with both at which the event type occurs."""
+        rows = self._shared(event, label)
+        occurrences = self._occurrences[:, [event]].toarray().ravel()[rows]
+        return float(np.minimum(occurrences / self._instants[rows], 1.0).mean())
+
+    def _shared(self, event: int, label: int) -> Ints:
+        """The sequences with both."""
+        holders = self._by_event.indices[self._by_event.indptr[event] : self._by_event.indptr[event + 1]]
+        carriers = self._by_label.indices[self._by_label.indptr[label] : self._by_label.indptr[label + 1]]
+        return np.intersect1d(holders, carriers).astype(np.int64)
+
+    def _closing_rows(self, event: int) -> Ints:
+        return self._closing_by_event.indices[
+            self._closing_by_event.indptr[event] : self._closing_by_event.indptr[event + 1]
+        ]
+
+    @cached_property
+    def _closing_by_event(self) -> sp.csc_array:
+        return self._closing.tocsc()
+
+    @cached_property
+    def _closing(self) -> sp.csr_array:
+        """Which event types occur at the last instant of which sequence, in sequences of several instants."""
+        offsets, events, times = self._data.flat()
+        rows = np.repeat(np.arange(len(self._data)), self._data.lengths)
+        first, final = times[offsets[rows]], times[offsets[rows + 1] - 1]
+        at_end = (times == final) & (first < final)
+        ones = np.ones(int(at_end.sum()), np.int32)
+        closing = sp.csr_array((ones, (rows[at_end], events[at_end])), shape=self._by_event.shape[::-1])
+        closing.sum_duplicates()
+        closing.data[:] = 1
+        return closing
+
+    @cached_property
+    def _occurrences(self) -> sp.csc_array:
+        """How often each event type occurs in each sequence."""
+        offsets, events, _ = self._data.flat()
+        ones = np.ones(len(events), np.int32)
+        return sp.csr_array((ones, events, offsets), shape=self._by_event.shape[::-1]).tocsc()
+
+    @cached_property
+    def _instants(self) -> Ints:
+        """The number of distinct times of every sequence, at least 1."""
+        _, events, times = self._data.flat()
+        rows = np.repeat(np.arange(len(self._data)), self._data.lengths)
+        starts = np.ones(len(events), bool)
+        starts[1:] = (times[1:] != times[:-1]) | (rows[1:] != rows[:-1])
+        return np.maximum(np.bincount(rows[starts], minlength=len(self._data)), 1).astype(np.int64)
+
+
+def _counted(both: sp.csr_array, last: sp.csr_array, start: int) -> _Pairs:
+    """The pairs that occur together; their labels are numbered from `start`."""
+    for matrix in (both, last):
+        matrix.sort_indices()
+    cells, ends = both.tocoo(), last.tocoo()
+    keys, end_keys = (one.row.astype(np.int64) * both.shape[1] + one.col for one in (cells, ends))
+    at = np.minimum(np.searchsorted(end_keys, keys), max(len(end_keys) - 1, 0))
+    is_end = end_keys[at] == keys if len(end_keys) else np.zeros(len(keys), bool)
+    counts = np.where(is_end, ends.data[at] if len(end_keys) else 0, 0)
+    columns = cells.row, cells.col + start, cells.data, counts
+    return _Pairs(*(column.astype(np.int64) for column in columns))
