@@ -134,8 +134,8 @@ def test_sparse_gradients_teach_a_model_what_dense_ones_do(chain: EventDataset, 
 
 
 def test_gradients_are_sparse_only_where_the_softmax_is_sampled(chain: EventDataset) -> None:
-    sampled, whole = (Training(chain, replace(SAMPLED, sampled=n), SHAPE) for n in (8, 0))
-    assert (sampled.model.embedding.sparse, whole.model.embedding.sparse) == (True, False)
+    sampled, whole = (train(chain, replace(SAMPLED, sampled=n), SHAPE) for n in (8, 0))
+    assert (sampled.embedding.sparse, whole.embedding.sparse) == (True, False)
 
 
 def test_a_sampled_run_that_was_stopped_ends_with_the_same_weights(

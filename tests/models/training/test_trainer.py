@@ -137,23 +137,29 @@ def test_a_stopped_run_leaves_its_best_model(chain: EventDataset, tmp_path: Path
 
 
 def test_a_run_bounded_by_time_keeps_what_is_left(chain: EventDataset, tmp_path: Path) -> None:
-    config = TrainConfig(max_time="4s", tokens=256)
+    config = TrainConfig(max_time="8s", tokens=256)
     with pytest.raises(Interrupted):
         train(chain, config, SHAPE, run=tmp_path, progress=stop_at(5, signal.SIGTERM))
     resumed = Training(chain, config, SHAPE, run=tmp_path, resume=True)
     before = resumed.state.elapsed
     began = time.monotonic()
     resumed.run()
-    assert 0 < before < 4
-    assert time.monotonic() - began < 4 - before + 1
+    assert 0 < before < 8
+    assert time.monotonic() - began < 8 - before + 3
 
 
 def test_a_run_bounded_by_time_ends_in_time(chain: EventDataset) -> None:
     began = time.monotonic()
-    training = Training(chain, TrainConfig(max_time="1s", tokens=256, checks=4), SHAPE)
+    training = Training(chain, TrainConfig(max_time="6s", tokens=256, checks=4), SHAPE)
     training.run()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 9
     assert len(training.state.history) > 1
+
+
+def test_a_limit_too_short_for_a_network_alone_is_refused_with_the_time_it_takes(chain: EventDataset) -> None:
+    shape = replace(SHAPE, linear=False)
+    with pytest.raises(ConfigError, match=r"leaves 0 s for training, .* takes about \d+ s here; allow"):
+        Training(chain, TrainConfig(max_time="1h"), shape, deadline=Deadline.after(0.0))
 
 
 def test_other_data_are_not_resumed_with(chain: EventDataset, tmp_path: Path) -> None:
