@@ -22,7 +22,7 @@ from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import ProfilerActivity, profile
 
 from eventcargo.batches import Batch
-from eventcargo.models.density import Densities, DensityModel
+from eventcargo.models.density import Densities, DensityModel, NextEvents
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.config import PrefixConfig
 from eventcargo.oneshot.prefix import PrefixTest
@@ -111,11 +111,12 @@ class Counted(DensityModel):
             model.max_length,
         )
 
-    def next_event_logits(self, batch: Batch, where: Any) -> Iterator[torch.Tensor]:
-        """What the model says; the blocks are needed at all positions, the head where it is asked."""
+    def next_events(self, batch: Batch, where: Any, k: int) -> Iterator[NextEvents]:
+        """What the model says; the blocks are needed at all positions, the head of the event types given."""
         self.operations += self._model.config.layers * self._block(batch.lengths)
-        self.operations += self._map(where.sum(), len(self.vocabulary))
-        return self._model.next_event_logits(batch, where)
+        for events in self._model.next_events(batch, where, k):
+            self.operations += self._map(*events.logits.shape)
+            yield events
 
     def particle_labels(
         self, batch: Batch, n: int, first: int, labels_at: Any, label_columns: Any

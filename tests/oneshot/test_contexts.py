@@ -292,6 +292,26 @@ def test_what_comes_first_is_given_the_values_of_the_start(starts: list[float]) 
     assert [int(contexts.draw(row, 1)[0, 0]) for row in rows.tolist()] == expected
 
 
+@pytest.mark.parametrize("top_p", [0.05, 0.8])
+def test_event_types_ruled_out_change_no_draw(top_p: float) -> None:
+    """With the first, the nucleus is decided by the probabilities of all event types."""
+    model, batch = _observed([1.0, 2.0])
+    torch.nn.init.normal_(model.event_bias, std=5.0, generator=torch.Generator().manual_seed(8))
+    config, rows = ContextConfig(context=9, top_k=20, top_p=top_p), np.arange(2)
+    asked = np.ones((2, 9), bool)
+    assert all(events.ids is not None for events in model.next_events(batch.rows(rows, 9), asked, 20))
+    screened = Contexts(model, batch, rows, rows, config)
+    whole = Contexts(Whole(model), batch, rows, rows, config)
+    assert (screened.draw_all([0, 1], 64) == whole.draw_all([0, 1], 64)).all()
+
+
+@pytest.mark.parametrize("order", ["observed", "ancestral"])
+def test_draws_of_several_sequences_are_those_of_each(model: Oracle, batch: Batch, order: Any) -> None:
+    contexts = _contexts(model, batch, replace(ALL, order=order))
+    expected = [contexts.draw(row, 6, done=6) for row in (3, 0)]
+    assert np.array_equal(contexts.draw_all([3, 0], 6, done=6), expected)
+
+
 def test_no_sequence_needs_no_proposal() -> None:
     model, batch = _observed([1.0])
     assert Contexts(model, batch, np.zeros(0, np.int64), np.zeros(1, np.int64), ContextConfig())

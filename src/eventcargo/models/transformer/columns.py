@@ -53,6 +53,11 @@ class Clock:
         return Clock(*(rows[..., positions] for rows in (self.logs, self.cos, self.sin)))
 
 
+def inverse_rms(x: Tensor) -> Tensor:
+    """One over the root mean square of each column."""
+    return (x * x).mean(dim=0).add_(torch.finfo(x.dtype).eps).rsqrt_()
+
+
 def scaled(x: Tensor, out: Tensor) -> Tensor:
     """RMS norm of each column, without weights, written to `out`."""
     torch.mul(x, x, out=out)
