@@ -94,7 +94,7 @@ class Entered:
 
     def begin(self, block: Block) -> Tensor:
         """The input plus the self-attention of the first block: (D, S, N, L)."""
-        maps, C = Maps(block.self_attention, block.self_norm), self.own.shape[-1]
+        maps, C = Maps.of(block.self_attention, block.self_norm), self.own.shape[-1]
         own = _parts(maps, self.own, self.clock.part(slice(C)))
         shared = _parts(maps, self.shared, self.clock.part(slice(C, None)))
         n = self.own.shape[2]
