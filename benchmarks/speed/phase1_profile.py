@@ -1,11 +1,11 @@
 """Where the time of phase 1 on prefixes goes at the paper's size, and what share of the GEMM peak it reaches.
 
 29,100 event types, 474 labels, one label wanted of each sequence, a fixed number of particles, and random
-weights without biases, the worst case: bounds rule out no event type. The shapes are `small`, the default, and
-`paper`, the 105 M parameters of the paper. One thread; seconds are those of the processor, so that other work on the machine
-hardly counts. Operations needed are those of the matrix products and of causal attention (half of the square)
-without what is padded; the peak is that of a large square product. Shares by group of operations are from
-torch's profiler; what no operation accounts for is Python and numpy.
+weights without biases, the worst case: bounds rule out no event type. The shapes are `small`, the default,
+and `paper`, the 105 M parameters of the paper. One thread; seconds are those of the processor, so that other
+work on the machine hardly counts. Operations needed are those of the matrix products and of causal attention
+(half of the square) without what is padded; the peak is that of a large square product. Shares by group of
+operations are from torch's profiler; what no operation accounts for is Python and numpy.
 Run: `.venv/bin/python -m benchmarks.speed.phase1_profile`
 """
 

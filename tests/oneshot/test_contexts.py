@@ -7,7 +7,7 @@ import torch
 
 from eventcargo import ConfigError
 from eventcargo.batches import Batch, Batches
-from eventcargo.models.density import COLUMNS_AT_ONCE, DensityModel
+from eventcargo.models.density import COLUMNS_AT_ONCE, DensityModel, NextEvents
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
@@ -16,6 +16,7 @@ from eventcargo.oneshot.contexts import (
     Contexts,
     Proposals,
     propose,
+    propose_among,
     uniforms,
 )
 from eventcargo.simulation.exact import ExactConfig, ExactProcess
@@ -303,6 +304,27 @@ def test_event_types_ruled_out_change_no_draw(top_p: float) -> None:
     screened = Contexts(model, batch, rows, rows, config)
     whole = Contexts(Whole(model), batch, rows, rows, config)
     assert (screened.draw_all([0, 1], 64) == whole.draw_all([0, 1], 64)).all()
+
+
+def test_event_types_ruled_out_count_towards_the_nucleus() -> None:
+    """The three most probable ids hold .38, .23 and .14 of all, but .51, .31 and .19 among themselves."""
+    logits = torch.full((1, FIRST + 103), -4.0)
+    logits[0, -3:] = torch.tensor([1.0, 0.5, 0.0])
+    ids, low = torch.arange(FIRST + 100, FIRST + 103), torch.full((101,), -90.0)
+    config = ContextConfig(top_k=3, top_p=0.5)
+    found = propose_among(NextEvents(logits[:, ids], ids, low, lambda: logits), config)
+    expected = propose(logits, config)
+    assert np.array_equal(found.ids, expected.ids)
+    assert np.allclose(found.cumulative, expected.cumulative)
+
+
+def test_event_types_ruled_out_are_not_asked_for_where_they_change_nothing() -> None:
+    logits = torch.zeros(1, FIRST + 3)
+    logits[0, -3:] = torch.tensor([1.0, 0.5, 0.0])
+    ids, high = torch.arange(FIRST, FIRST + 3), torch.full((101,), -0.1)
+    among = NextEvents(logits[:, ids], ids, high, lambda: pytest.fail("asked for"))
+    found = propose_among(among, ContextConfig(top_k=3, top_p=0.5))
+    assert np.allclose(found.cumulative, np.exp([[1.0, 0.5, 0.0]]).cumsum() / np.exp([1.0, 0.5, 0.0]).sum())
 
 
 @pytest.mark.parametrize("order", ["observed", "ancestral"])
