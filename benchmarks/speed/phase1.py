@@ -5,7 +5,9 @@ sequences, 100 +- 35 events long, for all: the transcription with 68 particles, 
 many as it takes. They take turns; ratios are medians over the turns. Seconds are those of the processor, one
 thread, so that other work on the machine hardly counts. What is decided is compared with 1,024 particles, by
 the same relative cuts over scored positions: the default one and the paper's, which has hardly a floor. How
-time depends on the numbers of event types and labels is measured on untrained models with random label heads.
+time depends on the numbers of event types and labels is measured on untrained models with random label heads
+whose next-event biases start at the base rates of the event types, as they do in training, because rare event
+types are ruled out by bounds; and without biases, the worst case, in which none can be ruled out.
 
 What the transcription computes follows from the paper's listing of phase 1: sequences of L = 192 positions
 with their padding; one pass for the next events, at all positions, although only the first c are redrawn; all
@@ -48,6 +50,9 @@ from benchmarks.record import peak_gigabytes, provenance, save
 from tests.reference.paper_phase1 import PaperScores, padded, paper_contexts, paper_phase1
 
 EVENT_TYPES, LABELS, WIDTH = 29_100, 474, 192
+EVENT_NAMES = tuple(f"E{number:05}" for number in range(EVENT_TYPES))
+SIZES = ((EVENT_TYPES, LABELS), (1_000, LABELS), (EVENT_TYPES, 10))
+"""Numbers of event types and labels; the others are compared with the first."""
 SIMULATED = 20_000
 """Sequences; four fifths of them are trained on."""
 TAKEN = 32
@@ -85,7 +90,7 @@ def main() -> None:
         "events": [float(test.lengths.mean()), float(test.lengths.std())],
         "labels_of_a_sequence": float(test.label_rows.lengths.mean()),
         **compare(model, batches, options.turns),
-        "sizes": sizes(test[:TAKEN], options.seed, options.turns),
+        "sizes": sizes(test, options.seed, options.turns),
         "peak_gigabytes": peak_gigabytes(),
     }
     print(f"written to {save('phase1_speed', result, options.out)}")
@@ -189,45 +194,73 @@ def both_heads(model: Transformer, batch: Batch, n: int = 4) -> float:
 
 def sizes(data: EventDataset, seed: int, turns: int) -> list[dict[str, Any]]:
     """Seconds for each sequence by number of event types and labels, at fixed numbers of particles."""
-    shapes = [(EVENT_TYPES, LABELS), (1_000, LABELS), (EVENT_TYPES, 10)]
-    made = [untrained(event_types, labels, data, seed) for event_types, labels in shapes]
     found = []
-    for particles in (12, PAPER.particles):
-        config = replace(PrefixConfig(), particles=particles, error=0.0)
-        seconds = np.empty((turns, len(shapes)))
-        for turn in range(turns):
-            for at, (model, batch) in enumerate(made):
-                began = time.process_time()
-                ours(model, batch, config, turn)
-                seconds[turn, at] = (time.process_time() - began) / len(batch.ids)
-        ratios = np.median(seconds[:, :1] / seconds, axis=0)
-        for at, (event_types, labels) in enumerate(shapes):
-            found.append(
-                {
-                    "event_types": event_types,
-                    "labels": labels,
-                    "particles": particles,
-                    "seconds": float(np.median(seconds[:, at])),
-                    "full_size_takes": float(ratios[at]),
-                }
-            )
-            print(found[-1], flush=True)
+    for biases in ("base rates", "none"):
+        made = [untrained(*shape, data[:TAKEN], seed) for shape in SIZES]
+        if biases == "base rates":
+            for (event_types, _), (model, _) in zip(SIZES, made, strict=True):
+                start_at_rates(model, event_rates(data, event_types))
+        for particles in (12, PAPER.particles):
+            rows = timed_sizes(made, particles, turns)
+            found += [{**row, "biases": biases, "particles": particles} for row in rows]
+    for row in found:
+        print(row, flush=True)
     return found
+
+
+def timed_sizes(
+    made: Sequence[tuple[Transformer, Batch]], particles: int, turns: int
+) -> list[dict[str, Any]]:
+    """Seconds for each sequence with models of these sizes, which take turns; the first is the full size."""
+    config = replace(PrefixConfig(), particles=particles, error=0.0)
+    seconds = np.empty((turns, len(made)))
+    for turn in range(turns):
+        for at, (model, batch) in enumerate(made):
+            began = time.process_time()
+            ours(model, batch, config, turn)
+            seconds[turn, at] = (time.process_time() - began) / len(batch.ids)
+    ratios = np.median(seconds[:, :1] / seconds, axis=0)
+    return [
+        {
+            "event_types": event_types,
+            "labels": labels,
+            "seconds": float(np.median(seconds[:, at])),
+            "full_size_takes": float(ratios[at]),
+        }
+        for at, (event_types, labels) in enumerate(SIZES)
+    ]
+
+
+@torch.no_grad()
+def start_at_rates(model: Transformer, rates: NDArray[np.float64]) -> None:
+    """Start the next-event head at base rates, as training does."""
+    model.event_bias.copy_(torch.as_tensor(rates).log())
+
+
+def event_rates(data: EventDataset, event_types: int) -> NDArray[np.float64]:
+    """How often each id comes next, with event types numbered as in `untrained`."""
+    ids = Vocabulary(EVENT_NAMES).lookup(data.event_names)[data.flat()[1]]
+    counts = np.bincount(folded(ids, event_types), minlength=UNK + 1 + event_types) + 0.5
+    return np.asarray(counts / counts.sum())
+
+
+def folded(ids: NDArray[np.int64], event_types: int) -> NDArray[np.int64]:
+    """Ids of a vocabulary of all event types as those of a smaller one."""
+    return np.where(ids > UNK, UNK + 1 + ids % event_types, ids)
 
 
 def untrained(
     event_types: int, labels: int, data: EventDataset, seed: int, shape: str = "small"
 ) -> tuple[Transformer, Batch]:
     """A model of random weights, its label head too, and sequences for it; one label is wanted of each."""
-    names = tuple(f"E{number:05}" for number in range(EVENT_TYPES))
     label_names = data.label_names[:labels]
     model = Transformer(
-        transformer_size(shape), Vocabulary(names[:event_types]), label_names, seed=seed
+        transformer_size(shape), Vocabulary(EVENT_NAMES[:event_types]), label_names, seed=seed
     ).eval()
     torch.nn.init.normal_(model.label_head.weight, std=0.3)
     model.time_scale.fill_(float(np.diff(data.times).clip(0).mean()))
-    batch = Batches(data, Vocabulary(names), WIDTH).take(np.arange(len(data)))
-    ids = np.where(batch.ids > UNK, UNK + 1 + batch.ids % event_types, batch.ids)
+    batch = Batches(data, Vocabulary(EVENT_NAMES), WIDTH).take(np.arange(len(data)))
+    ids = folded(batch.ids, event_types)
     wanted = np.eye(labels, dtype=np.float32)[np.random.default_rng(seed).integers(0, labels, len(data))]
     return model, Batch(ids, batch.times, batch.lengths, wanted)
 

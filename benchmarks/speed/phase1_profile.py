@@ -1,11 +1,11 @@
 """Where the time of phase 1 on prefixes goes at the paper's size, and what share of the GEMM peak it reaches.
 
 29,100 event types, 474 labels, one label wanted of each sequence, a fixed number of particles, and random
-weights: time does not depend on what they say. The shapes are `small`, the default, and `paper`, the 105 M
-parameters of the paper. One thread; seconds are those of the processor, so that other work on the machine
-hardly counts. Operations needed are those of the matrix products and of causal attention (half of the square)
-without what is padded; the peak is that of a large square product. Shares by group of operations are from
-torch's profiler; what no operation accounts for is Python and numpy.
+weights without biases, the worst case: bounds rule out no event type. The shapes are `small`, the default,
+and `paper`, the 105 M parameters of the paper. One thread; seconds are those of the processor, so that other
+work on the machine hardly counts. Operations needed are those of the matrix products and of causal attention
+(half of the square) without what is padded; the peak is that of a large square product. Shares by group of
+operations are from torch's profiler; what no operation accounts for is Python and numpy.
 Run: `.venv/bin/python -m benchmarks.speed.phase1_profile`
 """
 
@@ -22,7 +22,7 @@ from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import ProfilerActivity, profile
 
 from eventcargo.batches import Batch
-from eventcargo.models.density import Densities, DensityModel
+from eventcargo.models.density import Densities, DensityModel, NextEvents
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.config import PrefixConfig
 from eventcargo.oneshot.prefix import PrefixTest
@@ -111,27 +111,27 @@ class Counted(DensityModel):
             model.max_length,
         )
 
-    def next_event_logits(self, batch: Batch, where: Any) -> Iterator[torch.Tensor]:
-        """What the model says; the blocks are needed at all positions, the head where it is asked."""
+    def next_events(self, batch: Batch, where: Any, k: int) -> Iterator[NextEvents]:
+        """What the model says; the blocks are needed at all positions, the head of the event types given."""
         self.operations += self._model.config.layers * self._block(batch.lengths)
-        self.operations += self._map(where.sum(), len(self.vocabulary))
-        return self._model.next_event_logits(batch, where)
+        for events in self._model.next_events(batch, where, k):
+            self.operations += self._map(*events.logits.shape)
+            yield events
 
-    def particle_labels(
-        self, batch: Batch, n: int, first: int, labels_at: Any, label_columns: Any
-    ) -> list[torch.Tensor]:
-        """What the model says; of what particles share the first attention is needed once."""
-        c, lengths = self._model.config, batch.lengths
+    def particle_labels(self, batch: Batch, n: int, first: int, label_columns: Any) -> torch.Tensor:
+        """What the model says; of what particles share the first attention is needed once, and of EOS
+        nothing."""
+        c, lengths = self._model.config, batch.lengths - 1
         shared, stacks = lengths[::n] - first, 2 if c.label_layers else 1
         saved = 3 * self._map(shared.sum(), c.width) + self._attention(shared)
-        kept = labels_at.sum()
+        kept = (lengths - first + 1).sum()
         of_others = self._map(lengths.sum() - kept, c.width) + self._feed(lengths.sum() - kept)
         self.operations += (c.layers + c.label_layers) * self._block(lengths)
         self.operations += c.label_layers * (4 * self._map(lengths.sum(), c.width) + self._attention(lengths))
         self.operations -= stacks * (n - 1) * saved + of_others
         for at, own in enumerate(label_columns):
-            self.operations += self._map(labels_at[at * n : (at + 1) * n].sum(), len(own))
-        return self._model.particle_labels(batch, n, first, labels_at, label_columns)
+            self.operations += self._map((lengths[at * n : (at + 1) * n] - first + 1).sum(), len(own))
+        return self._model.particle_labels(batch, n, first, label_columns)
 
     def densities(
         self, batch: Batch, *, events_at: Any = None, labels_at: Any = None, label_columns: Any = None

@@ -7,7 +7,7 @@ import torch
 
 from eventcargo import ConfigError
 from eventcargo.batches import Batch, Batches
-from eventcargo.models.density import COLUMNS_AT_ONCE, DensityModel
+from eventcargo.models.density import COLUMNS_AT_ONCE, DensityModel, NextEvents
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
@@ -16,6 +16,7 @@ from eventcargo.oneshot.contexts import (
     Contexts,
     Proposals,
     propose,
+    propose_among,
     uniforms,
 )
 from eventcargo.simulation.exact import ExactConfig, ExactProcess
@@ -290,6 +291,47 @@ def test_what_comes_first_is_given_the_values_of_the_start(starts: list[float]) 
     expected = (UNK + logits[:, UNK:].argmax(dim=1)).tolist()
     contexts = Contexts(model, batch, rows, rows, config)
     assert [int(contexts.draw(row, 1)[0, 0]) for row in rows.tolist()] == expected
+
+
+@pytest.mark.parametrize("top_p", [0.05, 0.8])
+def test_event_types_ruled_out_change_no_draw(top_p: float) -> None:
+    """With the first, the nucleus is decided by the probabilities of all event types."""
+    model, batch = _observed([1.0, 2.0])
+    torch.nn.init.normal_(model.event_bias, std=5.0, generator=torch.Generator().manual_seed(8))
+    config, rows = ContextConfig(context=9, top_k=20, top_p=top_p), np.arange(2)
+    asked = np.ones((2, 9), bool)
+    assert all(events.ids is not None for events in model.next_events(batch.rows(rows, 9), asked, 20))
+    screened = Contexts(model, batch, rows, rows, config)
+    whole = Contexts(Whole(model), batch, rows, rows, config)
+    assert (screened.draw_all([0, 1], 64) == whole.draw_all([0, 1], 64)).all()
+
+
+def test_event_types_ruled_out_count_towards_the_nucleus() -> None:
+    """The three most probable ids hold .38, .23 and .14 of all, but .51, .31 and .19 among themselves."""
+    logits = torch.full((1, FIRST + 103), -4.0)
+    logits[0, -3:] = torch.tensor([1.0, 0.5, 0.0])
+    ids, low = torch.arange(FIRST + 100, FIRST + 103), torch.full((101,), -90.0)
+    config = ContextConfig(top_k=3, top_p=0.5)
+    found = propose_among(NextEvents(logits[:, ids], ids, low, lambda: logits), config)
+    expected = propose(logits, config)
+    assert np.array_equal(found.ids, expected.ids)
+    assert np.allclose(found.cumulative, expected.cumulative)
+
+
+def test_event_types_ruled_out_are_not_asked_for_where_they_change_nothing() -> None:
+    logits = torch.zeros(1, FIRST + 3)
+    logits[0, -3:] = torch.tensor([1.0, 0.5, 0.0])
+    ids, high = torch.arange(FIRST, FIRST + 3), torch.full((101,), -0.1)
+    among = NextEvents(logits[:, ids], ids, high, lambda: pytest.fail("asked for"))
+    found = propose_among(among, ContextConfig(top_k=3, top_p=0.5))
+    assert np.allclose(found.cumulative, np.exp([[1.0, 0.5, 0.0]]).cumsum() / np.exp([1.0, 0.5, 0.0]).sum())
+
+
+@pytest.mark.parametrize("order", ["observed", "ancestral"])
+def test_draws_of_several_sequences_are_those_of_each(model: Oracle, batch: Batch, order: Any) -> None:
+    contexts = _contexts(model, batch, replace(ALL, order=order))
+    expected = [contexts.draw(row, 6, done=6) for row in (3, 0)]
+    assert np.array_equal(contexts.draw_all([3, 0], 6, done=6), expected)
 
 
 def test_no_sequence_needs_no_proposal() -> None:

@@ -105,28 +105,36 @@ def test_a_static_cut_below_its_floor_cuts_at_the_floor() -> None:
 @pytest.mark.parametrize(
     "cut", [RelativeThreshold(1.5), RelativeThreshold(1.5, floor=2.0), StaticThreshold(0.3)]
 )
-def test_mean_margins_are_strength_minus_threshold(cut: RelativeThreshold | StaticThreshold) -> None:
-    draws = np.random.default_rng(1).gamma(0.2, size=(6, 20, 3))
-    strength = draws.mean(axis=0)
+def test_margins_are_mean_strength_minus_threshold(cut: RelativeThreshold | StaticThreshold) -> None:
+    draws = np.random.default_rng(1).gamma(0.2, size=(3, 6, 20))
+    strength = draws.mean(axis=1)
     if isinstance(cut, StaticThreshold):
         threshold = np.full(3, 0.3)
     else:
-        threshold = np.maximum(strength.mean(axis=0) + 1.5 * strength.std(axis=0, ddof=1), cut.floor)
-    assert np.allclose(cut.margins(draws).mean(axis=0), strength - threshold)
+        threshold = np.maximum(strength.mean(axis=1) + 1.5 * strength.std(axis=1, ddof=1), cut.floor)
+    assert np.allclose(cut.margins(draws)[0], strength - threshold[:, None])
 
 
 def test_margins_vary_as_the_difference_of_strength_and_threshold_does() -> None:
-    # many sets of few particles: the variance of the margins predicts that of the decision variable
+    # many sets of few particles: the deviation over particles predicts that of the decision variable
     rng, cut = np.random.default_rng(2), RelativeThreshold(2.0)
     level = rng.gamma(0.3, size=30)
-    sets = level[:, None] * rng.uniform(0.5, 1.5, (2000, 16, 30, 1))
-    predicted = np.mean([cut.margins(draws).var(axis=0, ddof=1) / 16 for draws in sets[:200]], axis=0)
-    seen = np.var([cut.margins(draws).mean(axis=0) for draws in sets], axis=0)
+    sets = level * rng.uniform(0.5, 1.5, (2000, 1, 16, 30))
+    predicted = np.mean([cut.margins(draws)[1] ** 2 / 16 for draws in sets[:200]], axis=0)
+    seen = np.var([cut.margins(draws)[0] for draws in sets], axis=0)
     assert np.allclose(predicted, seen, rtol=0.25)
 
 
+@pytest.mark.parametrize("cut", [RelativeThreshold(1.5, floor=2.0), StaticThreshold(0.3)])
+def test_a_threshold_that_does_not_move_leaves_the_deviation_of_strengths(
+    cut: RelativeThreshold | StaticThreshold,
+) -> None:
+    draws = np.random.default_rng(3).gamma(0.2, size=(2, 6, 20))
+    assert np.allclose(cut.margins(draws)[1], draws.std(axis=1, ddof=1))
+
+
 def test_margins_of_constant_strengths_are_finite() -> None:
-    assert np.isfinite(RelativeThreshold().margins(np.full((4, 12, 1), 0.5))).all()
+    assert np.isfinite(RelativeThreshold().margins(np.full((1, 4, 12), 0.5))).all()
 
 
 def test_the_pooled_threshold_is_the_mean_over_all_sequences() -> None:

@@ -6,7 +6,7 @@ flat, one row per requested position, so that padding costs no memory.
 """
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -38,6 +38,16 @@ class Densities:
 
     events: Tensor | None  # (positions, vocabulary): softmax gives P(id at i + 1 | ids..i)
     labels: Tensor | None  # (positions, labels): sigmoid gives P(label | ids..i)
+
+
+@dataclass(frozen=True)
+class NextEvents:
+    """Next-event logits of a block of positions: of all ids, or of those that can be the most probable."""
+
+    logits: Tensor  # (positions, columns)
+    ids: Tensor | None = None  # (columns,) ascending, without marks; None: one column per id
+    floors: Tensor | None = None  # (event types left out,): the logit of each is at least this everywhere
+    all: Callable[[], Tensor] | None = None  # gives the logits of all ids, which may overwrite others
 
 
 @dataclass(frozen=True)
@@ -121,31 +131,42 @@ class DensityModel(Protocol):
         """How hiding event types changes the linear term, without a forward pass; None: there is no term."""
         return None
 
-    def next_event_logits(self, batch: Batch, where: NDArray[np.bool_]) -> Iterator[Tensor]:
-        """Next-event logits at the positions where the mask (B, L) is true, block by block."""
+    def next_events(
+        self,
+        batch: Batch,
+        where: NDArray[np.bool_],
+        k: int,  # noqa: ARG002 (models that rule out event types use it)
+    ) -> Iterator[NextEvents]:
+        """Next-event logits at the positions where the mask (B, L) is true, block by block.
+
+        A model may leave out event types that are not among the `k` most probable (0: none) of any position.
+        """
         for rows in np.array_split(np.arange(len(where)), max(where.size // POSITIONS_AT_ONCE, 1)):
             logits = self.densities(batch.rows(rows), events_at=where[rows]).events
             assert logits is not None
-            yield logits
+            yield NextEvents(logits)
 
     def particle_labels(
-        self,
-        batch: Batch,
-        n: int,  # noqa: ARG002 (models that share work use it)
-        first: int,  # noqa: ARG002
-        labels_at: NDArray[np.bool_],
-        label_columns: Sequence[NDArray[np.int64]],
-    ) -> list[Tensor]:
-        """Label logits as in `densities`, one tensor per `n` rows that differ only in their `first` ids."""
-        every = np.unique(np.concatenate(label_columns))
-        logits = self.densities(batch, labels_at=labels_at, label_columns=every).labels
+        self, batch: Batch, n: int, first: int, label_columns: Sequence[NDArray[np.int64]]
+    ) -> Tensor:
+        """Label logits of particles before the end: (pairs of a sequence and a label, n, L - first).
+
+        Every `n` successive rows of the batch are the particles of a sequence: they differ only in their
+        `first` ids. Each sequence has label columns of its own. Logits are those of position `first` - 1 and
+        later; from the EOS of a sequence on, they mean nothing.
+        """
+        at, every = np.arange(batch.ids.shape[1]), np.unique(np.concatenate(label_columns))
+        where = (at >= first - 1) & (at < batch.lengths[:, None] - 1)
+        logits = self.densities(batch, labels_at=where, label_columns=every).labels
         assert logits is not None
-        by_sequence = torch.split(logits, labels_at.reshape(len(label_columns), -1).sum(axis=1).tolist())
-        own = [
-            torch.as_tensor(np.searchsorted(every, columns), device=logits.device)
-            for columns in label_columns
-        ]
-        return [block[:, columns] for block, columns in zip(by_sequence, own, strict=True)]
+        own = np.repeat(np.arange(len(label_columns)), [len(columns) for columns in label_columns])
+        rows = np.repeat(np.arange(len(batch.ids)), where.sum(axis=1))
+        result = logits.new_zeros(len(own), n, len(at) - first)
+        for pair, column in enumerate(np.searchsorted(every, np.concatenate(label_columns)).tolist()):
+            of_pair = torch.as_tensor(rows // n == own[pair], device=logits.device)
+            of_sequence = logits[of_pair, column].view(n, -1)
+            result[pair, :, : of_sequence.shape[1]] = of_sequence
+        return result
 
 
 def names_fingerprint(model: DensityModel) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import Batch
-from eventcargo.models.density import DensityModel, column_blocks
+from eventcargo.models.density import DensityModel, NextEvents, column_blocks
 from eventcargo.oneshot.config import ContextConfig
 from eventcargo.vocabulary import UNK
 
@@ -71,8 +71,28 @@ def propose(logits: Tensor, config: ContextConfig) -> Proposals:
     if config.temperature != 1:
         events = events / config.temperature
     top, columns = _largest(events, min(config.top_k or events.shape[1], events.shape[1]))
-    total = _log_total(events, top, config.top_p)
-    ids, probabilities = columns.cpu().numpy() + UNK, (top.double() - total).exp().cpu().numpy()
+    return _proposals(columns + UNK, top, _log_total(events, top, config.top_p), config)
+
+
+def propose_among(events: NextEvents, config: ContextConfig) -> Proposals:
+    """The same, given only the event types that can be among the top k.
+
+    The others enter with the least probability they can have. If the top k hold less than `top_p` even then,
+    the nucleus is all of them; otherwise the logits of all event types decide.
+    """
+    if events.ids is None or events.floors is None or events.all is None:
+        return propose(events.logits, config)
+    logits, floors = events.logits.float() / config.temperature, events.floors.float() / config.temperature
+    top, columns = _largest(logits, config.top_k)
+    total = torch.logaddexp(logits.logsumexp(dim=1, keepdim=True), floors.logsumexp(dim=0))
+    if bool(((top - total).exp().sum(dim=1) > config.top_p - 2 * ROUNDING).any()):
+        return propose(events.all(), config)
+    return _proposals(events.ids[columns], top, total, config)
+
+
+def _proposals(columns: Tensor, top: Tensor, total: Tensor, config: ContextConfig) -> Proposals:
+    """Proposals from the ids of the top k, their logits, and the log of the sum over all: (positions, k)."""
+    ids, probabilities = columns.cpu().numpy(), (top.double() - total).exp().cpu().numpy()
     ids, probabilities = _ordered(
         ids, probabilities, np.lexsort((ids, -probabilities), axis=1)
     )  # ties: the smaller id first
@@ -192,6 +212,16 @@ class Contexts:
             return self._ancestral(row, at)
         return self._proposals[row].draw(at).T
 
+    def draw_all(self, rows: Sequence[int], n: int, done: int = 0) -> Ids:
+        """The same for several sequences: (sequences, n, context)."""
+        config = self._config
+        if config.order == "ancestral":
+            return np.stack([self.draw(row, n, done) for row in rows])
+        at = [uniforms(int(self._seeds[row]), done, n, config.context, config.draws) for row in rows]
+        proposals = Proposals.join([self._proposals[row] for row in rows])
+        drawn = proposals.draw(np.concatenate(at)).reshape(len(rows), config.context, n)
+        return drawn.transpose(0, 2, 1)
+
     def _given_observed(self, rows: Ids) -> dict[int, Proposals]:
         """Proposals of each sequence by row, from one pass over positions 0 to context - 1.
 
@@ -202,7 +232,7 @@ class Contexts:
         asked[1:, :1] = not _start_alike(first)
         numbers = (asked.cumsum() - 1).reshape(asked.shape)  # (rows, context)
         numbers[:, :1] = np.where(asked[:, :1], numbers[:, :1], 0)
-        blocks = [propose(logits, self._config) for logits in self._next_events(first, asked)]
+        blocks = [propose_among(events, self._config) for events in self._next_events(first, asked)]
         proposals = Proposals.join(blocks)
         return {row: proposals.take(at) for row, at in zip(rows.tolist(), numbers, strict=True)}
 
@@ -212,13 +242,13 @@ class Contexts:
         for position in range(1, len(at) + 1):
             prefix = drawn.rows(np.arange(at.shape[1]), position)
             where = np.arange(position) == prefix.lengths[:, None] - 1
-            blocks = [propose(logits, self._config) for logits in self._next_events(prefix, where)]
+            blocks = [propose_among(events, self._config) for events in self._next_events(prefix, where)]
             drawn.ids[:, position] = Proposals.join(blocks).draw(at[position - 1][:, None])[:, 0]
         return drawn.ids[:, 1 : len(at) + 1]
 
     @torch.inference_mode()
-    def _next_events(self, batch: Batch, where: NDArray[np.bool_]) -> Iterator[Tensor]:
-        yield from self._model.next_event_logits(batch, where)
+    def _next_events(self, batch: Batch, where: NDArray[np.bool_]) -> Iterator[NextEvents]:
+        yield from self._model.next_events(batch, where, self._config.top_k)
 
 
 def _start_alike(batch: Batch) -> bool:

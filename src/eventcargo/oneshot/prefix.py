@@ -110,8 +110,9 @@ class PrefixTest:
         rows = np.array([tally.row for tally in tallies], np.int64)
         contexts = Contexts(model, batch, rows, seeds, self.config)
         for n in self.config.rounds:
-            drawn = [contexts.draw(tally.row, n, tally.n) for tally in active]
-            passes.run(active, np.array(drawn).reshape(len(active), n, self.config.context))
+            if not active:
+                break
+            passes.run(active, contexts.draw_all([tally.row for tally in active], n, active[0].n))
             active = [tally for tally in active if not self._settled(tally)]
 
     def _settled(self, tally: "ParticleSums") -> bool:
@@ -120,46 +121,46 @@ class PrefixTest:
             return False
         # Adaptive stopping by one t-test per position and label: t = |mean margin| / (sd / sqrt(n)). The
         # one-sided tails of Student's t with n - 1 degrees of freedom add up to the expected wrong decisions.
-        margins = self.threshold.margins(np.concatenate(tally.draws))  # (particles, positions, labels)
-        off, sd = np.abs(margins.mean(axis=0)), margins.std(axis=0, ddof=1)
-        t = np.divide(off * tally.n**0.5, sd, out=np.full(off.shape, np.inf), where=sd > 0)
+        margin, sd = self.threshold.margins(np.concatenate(tally.draws, axis=1))  # (labels, positions)
+        off = np.abs(margin) * tally.n**0.5
+        t = np.divide(off, sd, out=np.full(off.shape, np.inf), where=sd > 0)
         return bool(stdtr(tally.n - 1, -t).sum() <= self.config.error)
 
 
 class ParticleSums:
-    """Running means over the particles of one sequence, for its wanted labels."""
+    """Running means over the particles of one sequence, for its wanted labels: (labels, positions) each."""
 
     def __init__(self, row: int, labels: Ids, length: int) -> None:
         self.row, self.labels, self.length = row, labels, length
         self.n, self.draws = 0, list[Floats]()
-        self.strength = self.effect = self.squares = self.before = self.entropy = np.zeros(())
+        self.squares, self.means = np.zeros(()), np.zeros((4, 1, 1))
 
-    def add(self, logits: torch.Tensor, keeps: bool) -> None:
-        """Add particles by their label logits (particles, 1 + scored positions, labels)."""
-        labels = Bernoulli.of(logits)
-        after, before = labels[:, 1:], labels[:, :-1]
-        strength = after.divergence(before).cpu().numpy()
-        effect = (after.yes - before.yes).cpu().numpy()
-        n, mean = len(effect), effect.mean(axis=0)
-        share = n / (self.n + n)
+    def add(self, n: int, means: Floats, squares: Floats) -> None:
+        """Add `n` particles by their means and the sum of squared deviations of their effects."""
+        share, apart = n / (self.n + n), means - self.means
         # Chan, Golub & LeVeque (1983): S = S_a + S_b + (mean_b - mean_a)^2 n_a n_b / (n_a + n_b)
-        self.squares = (
-            self.squares + ((effect - mean) ** 2).sum(axis=0) + (mean - self.effect) ** 2 * share * self.n
-        )
-        self.strength = self.strength + (strength.mean(axis=0) - self.strength) * share
-        self.effect = self.effect + (mean - self.effect) * share
-        without = before.yes.mean(dim=0).cpu().numpy()
-        entropy = before.entropy.mean(dim=0).cpu().numpy()
-        self.before = self.before + (without - self.before) * share
-        self.entropy = self.entropy + (entropy - self.entropy) * share
+        self.squares = self.squares + squares + apart[1] ** 2 * share * self.n
+        self.means = self.means + apart * share
         self.n += n
-        if keeps:
-            self.draws.append(strength)
 
     @property
     def effect_sd(self) -> Floats:
         """Standard deviation of the effect over particles."""
         return np.sqrt(self.squares / max(self.n - 1, 1))
+
+
+def summarised(logits: torch.Tensor) -> tuple[Floats, Floats, Floats]:
+    """What particles say, from label logits (pairs, particles, 1 + scored positions).
+
+    Means of strength, effect, and probability and entropy of the label before the event: (4, pairs,
+    positions); squared deviations of the effect (pairs, positions); strengths (pairs, particles, positions).
+    """
+    labels = Bernoulli.of(logits)
+    after, before = labels[:, :, 1:], labels[:, :, :-1]
+    strength, effect = after.divergence(before), after.yes - before.yes
+    means = torch.stack([part.mean(dim=1) for part in (strength, effect, before.yes, before.entropy)])
+    squares = (effect - means[1][:, None]).square_().sum(dim=1)
+    return means.cpu().numpy(), squares.cpu().numpy(), strength.cpu().numpy()
 
 
 class _Passes:
@@ -185,15 +186,15 @@ class _Passes:
         batch = self._batch.rows(np.repeat([tally.row for tally in tallies], n), tallies[-1].length)
         if contexts is not None:
             batch.ids[:, 1 : context + 1] = contexts.reshape(-1, context)
-        logits = self._labels(batch, n, [tally.labels for tally in tallies])
-        for tally, own in zip(tallies, logits, strict=True):
-            tally.add(own.view(n, tally.length - 1 - context, len(tally.labels)), keeps)
-
-    def _labels(self, batch: Batch, n: int, columns: Sequence[Ids]) -> list[torch.Tensor]:
-        """Logits of each sequence's own labels for its `n` particles, from the last context position on."""
-        at, context = np.arange(batch.ids.shape[1]), self._config.context
-        where = (at >= context) & (at < batch.lengths[:, None] - 1)
-        return self._model.particle_labels(batch, n, context + 1, where, columns)
+        logits = self._model.particle_labels(batch, n, context + 1, [tally.labels for tally in tallies])
+        means, squares, strength = summarised(logits)
+        start = 0
+        for tally in tallies:
+            own, scored = slice(start, start + len(tally.labels)), slice(tally.length - context - 2)
+            start = own.stop
+            tally.add(n, means[:, own, scored], squares[own, scored])
+            if keeps:
+                tally.draws.append(strength[own, :, scored])
 
 
 def _packed(lengths: Ids, tokens: int, padding: int) -> Iterator[tuple[int, int]]:
@@ -220,10 +221,10 @@ def _joined(tallies: Sequence[ParticleSums], config: PrefixConfig) -> EventScore
         np.repeat([*(tally.row for tally in tallies)], sizes).astype(np.int64),
         np.concatenate([whole, *(np.repeat(tally.labels, len(at)) for tally, at in pairs)]),
         np.concatenate([whole, *(np.tile(at, len(tally.labels)) for tally, at in pairs)]),
-        np.concatenate([real, *(tally.strength.T.ravel() for tally in tallies)]),
-        np.concatenate([real, *(tally.effect.T.ravel() for tally in tallies)]),
-        np.concatenate([real, *(tally.effect_sd.T.ravel() for tally in tallies)]),
+        np.concatenate([real, *(tally.means[0].ravel() for tally in tallies)]),
+        np.concatenate([real, *(tally.means[1].ravel() for tally in tallies)]),
+        np.concatenate([real, *(tally.effect_sd.ravel() for tally in tallies)]),
         np.repeat(used, sizes).astype(np.int64),
-        np.concatenate([real, *(tally.before.T.ravel() for tally in tallies)]),
-        np.concatenate([real, *(tally.entropy.T.ravel() for tally in tallies)]),
+        np.concatenate([real, *(tally.means[2].ravel() for tally in tallies)]),
+        np.concatenate([real, *(tally.means[3].ravel() for tally in tallies)]),
     )

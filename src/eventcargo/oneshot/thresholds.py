@@ -39,11 +39,12 @@ class EdgeThreshold(Protocol):
         """Scored positions that a sequence needs before any of them can be an edge."""
         ...
 
-    def margins(self, draws: Floats) -> Floats:
-        """Strength minus threshold of each particle of a sequence: (particles, positions, labels).
+    def margins(self, draws: Floats) -> tuple[Floats, Floats]:
+        """Strength minus threshold of each event, and its standard deviation over particles.
 
-        The mean over particles is the margin of the decision, and the standard deviation says how certain it
-        is: a threshold that is computed from the strengths varies with them.
+        Strengths of a sequence (labels, particles, positions) give two arrays (labels, positions). The
+        deviation says how certain a decision is: a threshold that is computed from the strengths varies with
+        them.
         """
         ...
 
@@ -52,8 +53,8 @@ class EdgeThreshold(Protocol):
 class StaticThreshold(Settings):
     """One threshold for all pairs, in nats.
 
-    >>> StaticThreshold(0.1).margins(np.array([[[0.25]]])).tolist()
-    [[[0.15]]]
+    >>> StaticThreshold(0.1).margins(np.array([[[0.25], [0.75]]]))[0].tolist()
+    [[0.4]]
     """
 
     threshold: float = setting(MISSING, ge=0)
@@ -69,9 +70,10 @@ class StaticThreshold(Settings):
         """Pairs stronger than the threshold."""
         return scores.strength > max(self.threshold, self.floor)
 
-    def margins(self, draws: Floats) -> Floats:
-        """Strength of each particle minus the threshold."""
-        return draws - max(self.threshold, self.floor)
+    def margins(self, draws: Floats) -> tuple[Floats, Floats]:
+        """Mean strength minus the threshold, and the deviation of strengths."""
+        strength = draws.mean(axis=1)
+        return strength - max(self.threshold, self.floor), _deviation(draws - strength[:, None])
 
 
 @dataclass(frozen=True)
@@ -104,20 +106,24 @@ class RelativeThreshold(Settings):
         threshold = mean + self.z_threshold * np.sqrt(squares / np.maximum(n - 1, 1))
         return scores.strength > np.maximum(threshold, self.floor)[group]
 
-    def margins(self, draws: Floats) -> Floats:
-        """Strength of each particle minus the threshold, shifted by that particle.
+    def margins(self, draws: Floats) -> tuple[Floats, Floats]:
+        """Mean strength minus the threshold, and its deviation over particles, which move the threshold too.
 
         The threshold is linearised at the mean strengths: its slope in the strength of position i is 1 / n +
         z_threshold * (strength[i] - mean) / ((n - 1) * sd). With too few positions every margin is -1.
         """
-        if draws.shape[1] < self.min_positions:  # below the threshold whatever is drawn
-            return np.full(draws.shape, -1.0)
-        strength = draws.mean(axis=0)  # (positions, labels)
-        n, mean, sd = len(strength), strength.mean(axis=0), strength.std(axis=0, ddof=1)
-        slopes = 1 / n + self.z_threshold * (strength - mean) / np.maximum((n - 1) * sd, np.finfo(float).tiny)
-        threshold = mean + self.z_threshold * sd  # (labels,)
-        moved = threshold + np.einsum("kpl,pl->kl", draws - strength, slopes)  # (particles, labels)
-        return draws - np.where(threshold > self.floor, moved, self.floor)[:, None, :]
+        strength = draws.mean(axis=1)  # (labels, positions)
+        n = strength.shape[1]
+        if n < self.min_positions:  # below the threshold whatever is drawn
+            return np.full(strength.shape, -1.0), np.zeros(strength.shape)
+        mean = strength.mean(axis=1, keepdims=True)
+        above = strength - mean
+        sd = np.sqrt((above**2).sum(axis=1, keepdims=True) / (n - 1))
+        threshold = mean + self.z_threshold * sd  # (labels, 1)
+        slopes = 1 / n + self.z_threshold * above / np.maximum((n - 1) * sd, np.finfo(float).tiny)
+        moved = draws - strength[:, None]
+        moved -= moved @ np.where(threshold > self.floor, slopes, 0.0)[:, :, None]
+        return strength - np.maximum(threshold, self.floor), _deviation(moved)
 
 
 PAPER_THRESHOLD = RelativeThreshold(z_threshold=2.75, floor=1e-6)
@@ -146,6 +152,11 @@ def fit_pooled_threshold(parts: Iterable[EventScores], floor: float = FLOOR) -> 
         )
     total = math.fsum(strength for scores in parts for strength in scores.strength.tolist())
     return StaticThreshold(total / count, floor)
+
+
+def _deviation(moved: Floats) -> Floats:
+    """Standard deviation over particles of what has mean 0: (labels, particles, positions)."""
+    return np.sqrt(np.einsum("lkp,lkp->lp", moved, moved) / max(moved.shape[1] - 1, 1))
 
 
 def _groups(scores: EventScores) -> NDArray[np.int64]:

@@ -5,12 +5,13 @@ from eventcargo.models.transformer import columns
 from eventcargo.models.transformer.columns import (
     QUERIES_AT_ONCE,
     Clock,
+    Maps,
     in_range,
     mixed,
     rotated,
     weighted_sums,
 )
-from eventcargo.models.transformer.layers import Timing, rotate
+from eventcargo.models.transformer.layers import Attention, Timing, rotate
 
 from tests.models.transformer.test_particles import SCALES, by_hand, parts
 
@@ -58,3 +59,23 @@ def test_rotations_are_those_of_training() -> None:
     found = rotated(by_column, Clock.of(own), 3)
     assert torch.allclose(found[..., :9], expected.permute(1, 0, 3, 2)[:, :, None], atol=1e-6)
     assert (found[..., 9:] == 0).all()
+
+
+def test_the_weights_of_an_attention_are_prepared_once() -> None:
+    attention, norm = Attention(16, 2), torch.nn.RMSNorm(16)
+    assert Maps.of(attention, norm) is Maps.of(attention, norm)
+
+
+@pytest.mark.parametrize("layer", ["query", "key_value", "time", "norm"])
+def test_the_weights_of_an_attention_are_prepared_again_after_a_change(layer: str) -> None:
+    attention, norm = Attention(16, 2), torch.nn.RMSNorm(16)
+    before = Maps.of(attention, norm)
+    with torch.no_grad():
+        (norm if layer == "norm" else getattr(attention, layer)).weight.mul_(2)
+    assert Maps.of(attention, norm) is not before
+
+
+def test_weights_that_do_not_count_their_changes_are_prepared_each_time() -> None:
+    with torch.inference_mode():
+        attention, norm = Attention(16, 2), torch.nn.RMSNorm(16)
+        assert Maps.of(attention, norm) is not Maps.of(attention, norm)

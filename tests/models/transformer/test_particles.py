@@ -1,5 +1,4 @@
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +7,8 @@ import torch
 
 from eventcargo.batches import Batch
 from eventcargo.errors import DataError
+from eventcargo.models.density import DensityModel
+from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.transformer.config import TransformerConfig, transformer_size
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.models.transformer.particles import attend_shared
@@ -45,22 +46,80 @@ def random_model(shape: TransformerConfig) -> Transformer:
     return model
 
 
+COLUMNS = [np.array([0, 2]), np.array([1])]
+
+
+def compared(model: Transformer) -> tuple[torch.Tensor, torch.Tensor]:
+    """Label logits of particles before the end, and the same from single sequences, flat."""
+    batch = particles()
+    found = model.particle_labels(batch, N, FIRST, COLUMNS)
+    every = model.densities(batch, labels_at=batch.mask).labels
+    assert every is not None
+    rows = torch.split(every, batch.lengths.tolist())
+    pairs = [(at, int(label)) for at, own in enumerate(COLUMNS) for label in own]
+    expected = [rows[N * at + k][FIRST - 1 : -1, label] for at, label in pairs for k in range(N)]
+    real = [found[pair, k, : LENGTHS[at] - FIRST] for pair, (at, _) in enumerate(pairs) for k in range(N)]
+    return torch.cat(real), torch.cat(expected)
+
+
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_labels_of_particles_are_those_of_single_sequences(shape: TransformerConfig) -> None:
-    model, batch, columns = random_model(shape), particles(), [np.array([0, 2]), np.array([1])]
-    where = batch.mask & (np.arange(12) >= FIRST - 1)
-    found = model.particle_labels(batch, N, FIRST, where, columns)
-    every = model.densities(batch, labels_at=where).labels
-    assert every is not None
-    expected = torch.split(every, [int(where[:N].sum()), int(where[N:].sum())])
-    for part, whole, own in zip(found, expected, columns, strict=True):
-        assert torch.allclose(part, whole[:, own], rtol=1e-4, atol=1e-4)
+    found, expected = compared(random_model(shape))
+    assert torch.allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def linear_term(model: Transformer) -> LinearTerm:
+    """A random term of features of three families, one of them of the end."""
+    size = len(model.vocabulary)
+    first = len(SPECIAL)
+    keys = {
+        "presence": np.arange(first, size),
+        "adjacent": np.arange(first * size, size * size, 3),
+        "lateness": np.arange(first * 256, size * 256),
+    }
+    draw = torch.Generator().manual_seed(3)
+    weights = torch.randn(sum(map(len, keys.values())), 3, generator=draw)
+    return LinearTerm(size, 2, keys, weights, torch.tensor([0.5, -1.0, 2.0]))
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["and a network", "alone"])
+def test_particles_have_the_linear_term_of_their_own_labels(alone: bool) -> None:
+    model = random_model(SHAPES["narrow heads"])
+    model.linear = linear_term(model)
+    model.prefix_slope.copy_(torch.tensor([0.5, 2.0, 3.0]))
+    model.label_cap.copy_(torch.tensor([torch.inf, 1.0, torch.inf]))
+    if alone:
+        for part in (*model.label_head.parameters(), *model.end_head.parameters()):
+            torch.nn.init.zeros_(part)
+    found, expected = compared(model)
+    assert torch.allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+class Plain(DensityModel):
+    """A model that gives densities alone."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.vocabulary, self.label_names, self.max_length = (
+            model.vocabulary,
+            model.label_names,
+            model.max_length,
+        )
+        self.densities = model.densities  # type: ignore[method-assign]
+
+
+def test_models_without_a_way_of_their_own_give_the_same_labels() -> None:
+    model = random_model(SHAPES["one block"])
+    found, expected = (each.particle_labels(particles(), N, FIRST, COLUMNS) for each in (Plain(model), model))
+    assert found.shape == expected.shape == (3, N, max(LENGTHS) - FIRST)
+    assert torch.allclose(found[:2], expected[:2], atol=1e-4)
+    stop = LENGTHS[1] - FIRST
+    assert torch.allclose(found[2, :, :stop], expected[2, :, :stop], atol=1e-4)
 
 
 def test_particles_longer_than_the_model_reads_are_refused() -> None:
     model, batch = random_model(replace(transformer_size("tiny"), max_length=11)), particles()
     with pytest.raises(DataError, match="12 positions, the model reads at most 11"):
-        model.particle_labels(batch, N, FIRST, batch.mask, [np.array([0])] * 2)
+        model.particle_labels(batch, N, FIRST, COLUMNS)
 
 
 def parts(n: int, length: int, scale: float, draw: torch.Generator) -> tuple[torch.Tensor, ...]:
@@ -93,20 +152,3 @@ def test_shared_attention_is_that_of_whole_particles(scale: float, rounding: flo
     expected = by_hand(*wholes)[..., 5:]
     found = attend_shared((shared[0], shared[1], shared[2]), (own[0], own[1], own[2]))
     assert torch.allclose(found, expected, atol=rounding)
-
-
-MASKS = {
-    "one stretch": lambda at, row: (at >= FIRST + 2) & (row >= 0),
-    "with a hole": lambda at, row: (at != FIRST + 1) & (row >= 0),
-    "not the same for all particles": lambda at, row: at >= FIRST + row % N,
-}
-
-
-@pytest.mark.parametrize("chosen", MASKS.values(), ids=MASKS)
-def test_positions_are_read_from_their_own_place(chosen: Callable[..., np.ndarray]) -> None:
-    model, batch = random_model(SHAPES["narrow heads"]), particles()
-    where = batch.mask & ~batch.at_end & chosen(np.arange(12), np.arange(2 * N)[:, None])
-    found = model.particle_labels(batch, N, FIRST, where, [np.array([0, 1, 2])] * 2)
-    expected = model.densities(batch, labels_at=where).labels
-    assert expected is not None
-    assert torch.allclose(torch.cat(found), expected, rtol=1e-4, atol=1e-4)

@@ -1,6 +1,7 @@
 """LinearTerm: the part of a label's logit that is a weighted sum of features."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -66,6 +67,25 @@ class LinearTerm:
         flat = _summed(moments.rows * width + moments.positions, moments.keys, n_rows * width, weights)
         running = flat.view(n_rows, width, len(bias)).cumsum(1)  # (B, L, Y)
         return running[rows, positions] + bias
+
+    def particle_logits(self, batch: Batch, n: int, label_columns: Sequence[Ints]) -> Tensor:
+        """Logits given ids 0 to i, before the end, of the labels of each sequence: (pairs, n, L).
+
+        Every `n` successive rows of the batch are particles of a sequence, which has label columns of its
+        own. Features of the end are left out.
+        """
+        columns, sizes = np.concatenate(label_columns), np.array([len(own) for own in label_columns])
+        weights = self.weights[:, torch.from_numpy(columns).to(self.weights.device)].cpu().numpy()
+        moments = self.moments(batch, weights.any(axis=1) & self._before_end())
+        each = np.repeat(np.arange(len(moments.rows)), sizes[moments.rows // n])  # once for each label
+        rows, features, positions = moments.rows[each], moments.keys[each], moments.positions[each]
+        starts = np.cumsum(sizes) - sizes
+        pairs = starts[rows // n] + np.arange(len(each)) - np.searchsorted(each, each)
+        shape = (len(columns), n, batch.ids.shape[1])
+        slots = np.ravel_multi_index((pairs, rows % n, positions), shape)
+        steps = np.bincount(slots, weights[features, pairs], minlength=math.prod(shape))
+        running = torch.from_numpy(steps.reshape(shape).cumsum(axis=2)).to(self.bias)
+        return running + self.bias[torch.from_numpy(columns).to(self.bias.device), None, None]
 
     def moments(self, batch: Batch, used: NDArray[np.bool_] | None = None) -> Moments:
         """When the features, or only the `used` ones, become true; the keys are rows of `weights`."""

@@ -9,6 +9,7 @@ them, log times are two more rows, and a row of ones gives the sums of attention
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import torch
 import torch.nn.functional as F  # noqa: N812 (torch's own short form)
@@ -19,7 +20,7 @@ from eventcargo.models.transformer.layers import Attention, Block, FeedForward, 
 COLUMNS_AT_ONCE = 1_024
 """Columns of a feed-forward layer computed at once on a CPU, so that the inner states stay in the cache."""
 
-SCORES_AT_ONCE = 1 << 19
+SCORES_AT_ONCE = 1 << 18
 """Attention scores computed at once on a CPU, so that they stay in the cache."""
 
 ALIGNED = 16
@@ -53,6 +54,11 @@ class Clock:
         return Clock(*(rows[..., positions] for rows in (self.logs, self.cos, self.sin)))
 
 
+def inverse_rms(x: Tensor) -> Tensor:
+    """One over the root mean square of each column."""
+    return (x * x).mean(dim=0).add_(torch.finfo(x.dtype).eps).rsqrt_()
+
+
 def scaled(x: Tensor, out: Tensor) -> Tensor:
     """RMS norm of each column, without weights, written to `out`."""
     torch.mul(x, x, out=out)
@@ -82,6 +88,18 @@ class Maps:
         self._query = torch.cat([attention.query.weight * norm.weight, time], dim=1) * scale
         self._key_value = torch.cat([torch.cat([by_key, time], dim=1), value.flatten(0, 1)])
 
+    @classmethod
+    def of(cls, attention: Attention, norm: nn.RMSNorm, source_norm: nn.RMSNorm | None = None) -> "Maps":
+        """The maps of an attention; made once, and again when one of the weights has changed."""
+        layers = (attention.query, attention.key_value, attention.time, norm, source_norm or norm)
+        weights = [layer.weight for layer in layers]
+        if any(weight.is_inference() for weight in weights):  # these do not count their changes
+            return cls(attention, norm, source_norm)
+        state = tuple((weight.data_ptr(), weight._version) for weight in weights)
+        if attention not in _MADE or _MADE[attention][0] != state:
+            _MADE[attention] = state, cls(attention, norm, source_norm)
+        return _MADE[attention][1]
+
     def queries(self, columns: Tensor, clock: Clock) -> Tensor:
         """Rotated queries, zeros up to a multiple of `ALIGNED`: (H, S, N, d, L or more)."""
         query = self._heads(torch.mm(self._query, columns.flatten(1)), columns)
@@ -95,6 +113,10 @@ class Maps:
 
     def _heads(self, mapped: Tensor, columns: Tensor) -> Tensor:
         return mapped.view(self.heads, -1, *columns.shape[1:]).permute(0, 2, 3, 1, 4)
+
+
+_MADE = WeakKeyDictionary[Attention, tuple[tuple[tuple[int, int], ...], Maps]]()
+"""Maps of attentions, with the addresses and versions of the weights they were made of."""
 
 
 def rotated(x: Tensor, clock: Clock, n_zeros: int = 0) -> Tensor:
@@ -170,7 +192,7 @@ def _pieces(query: Tensor, key: Tensor) -> Iterator[tuple[slice, int, int]]:
 
 def attended(block: Block, x: Tensor, clock: Clock, start: int) -> Tensor:
     """States plus self-attention, from position `start` on: (D, S, N, L - start)."""
-    maps, columns = Maps(block.self_attention, block.self_norm), attention_input(x, clock)
+    maps, columns = Maps.of(block.self_attention, block.self_norm), attention_input(x, clock)
     later = slice(start, None)
     query = maps.queries(columns[..., later], clock.part(later))
     mix = mixed(query, *maps.keys_values(columns, clock), x.shape[-1] - start)
@@ -183,7 +205,7 @@ def finished(
     """Everything after self-attention, for the last positions: (D, S, N, positions)."""
     if block.cross_attention is not None and block.cross_norm is not None:
         assert memory is not None, "this block reads another stack; pass its states as memory"
-        maps = Maps(block.cross_attention, block.cross_norm, memory_norm)
+        maps = Maps.of(block.cross_attention, block.cross_norm, memory_norm)
         own = clock.part(slice(memory.shape[-1] - x.shape[-1], None))
         query = maps.queries(attention_input(x, own), own)
         mix = mixed(query, *maps.keys_values(memory, clock), x.shape[-1])

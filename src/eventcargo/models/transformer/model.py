@@ -20,14 +20,21 @@ from eventcargo.batches import Batch
 from eventcargo.errors import DataError, counted
 from eventcargo.models.base_rates import ValueScales
 from eventcargo.models.calibration import Calibration
-from eventcargo.models.density import IMPOSSIBLE, Densities, DensityModel, HidingChanges, names_fingerprint
+from eventcargo.models.density import (
+    IMPOSSIBLE,
+    Densities,
+    DensityModel,
+    HidingChanges,
+    NextEvents,
+    names_fingerprint,
+)
 from eventcargo.models.linear.hiding import hiding
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.pretrained import read_model, tensors_fingerprint, write_model
 from eventcargo.models.transformer.config import SIZES, TransformerConfig, transformer_size
-from eventcargo.models.transformer.event_head import blockwise_logits
+from eventcargo.models.transformer.event_head import next_events
 from eventcargo.models.transformer.layers import Block, Timing
-from eventcargo.models.transformer.particles import one_stretch, own_labels, particle_states
+from eventcargo.models.transformer.particles import own_labels, particle_states
 from eventcargo.models.transformer.values import ValueInput
 from eventcargo.vocabulary import BOS, PAD, Vocabulary
 
@@ -329,25 +336,27 @@ class Transformer(nn.Module, DensityModel):
         slope, cap = (values.double().cpu().numpy() for values in (self.end_slope, self.label_cap))
         return replace(hiding(self.linear).changes(batch), slope=slope, cap=cap)
 
-    def next_event_logits(self, batch: Batch, where: NDArray[np.bool_]) -> Iterator[Tensor]:
-        """Next-event logits, in blocks that fit the cache."""
-        return blockwise_logits(self, batch, where)
+    def next_events(self, batch: Batch, where: NDArray[np.bool_], k: int) -> Iterator[NextEvents]:
+        """Next-event logits of the event types that matter, in blocks that fit the cache."""
+        return next_events(self, batch, where, k)
 
     @torch.inference_mode()
     def particle_labels(
-        self,
-        batch: Batch,
-        n: int,
-        first: int,
-        labels_at: NDArray[np.bool_],
-        label_columns: Sequence[NDArray[np.int64]],
-    ) -> list[Tensor]:
+        self, batch: Batch, n: int, first: int, label_columns: Sequence[NDArray[np.int64]]
+    ) -> Tensor:
         """Label logits of particles; what all particles of a sequence share is computed once."""
-        start = int(labels_at.any(axis=0).argmax())
-        if n == 1 or not one_stretch(labels_at, n, start):
-            return super().particle_labels(batch, n, first, labels_at, label_columns)
-        states = particle_states(self, batch, n, first, start)
-        return own_labels(self, states, batch, n, labels_at, label_columns)
+        columns = np.concatenate(label_columns)
+        chosen = torch.as_tensor(columns, device=self.device)
+        if self.is_term_alone:
+            logits = self.term_scale.new_zeros(len(columns), n, batch.ids.shape[1] - first)
+        else:
+            states = particle_states(self, batch, n, first)
+            logits = own_labels(self, states, chosen, [len(own) for own in label_columns])
+        if self.linear is not None:
+            term = self.linear.particle_logits(batch, n, label_columns)[..., first - 1 : -1]
+            logits += term.to(logits) * self.term_scale[chosen, None, None]
+        cap = self.label_cap[chosen, None, None].to(logits.dtype)
+        return torch.minimum(logits.mul_(self.prefix_slope[chosen, None, None]), cap)
 
     @property
     def n_bytes(self) -> int:

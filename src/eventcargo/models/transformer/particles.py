@@ -10,9 +10,7 @@ equals `Transformer.states` up to rounding.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from eventcargo.batches import Batch
@@ -23,9 +21,9 @@ from eventcargo.models.transformer.columns import (
     attention_input,
     finished,
     in_range,
+    inverse_rms,
     mixed,
     quotients,
-    scaled,
     weighted_sums,
     with_output,
 )
@@ -38,60 +36,39 @@ Parts = tuple[Tensor, Tensor, Tensor]
 """Queries, keys and values of an attention: (H, S, N, d, L), values with a row of ones."""
 
 
-def particle_states(model: "Transformer", batch: Batch, n: int, first: int, start: int) -> Tensor:
-    """Normed states of Tf_y from position `start` on: (D, S, N, L - start).
+def particle_states(model: "Transformer", batch: Batch, n: int, first: int) -> Tensor:
+    """States of Tf_y before their norm, from position `first` - 1 to the last but one: (D, S, N, L - first).
 
     Every `n` successive rows of the batch share the ids after their `first` positions, and all times and
-    values.
+    values. The last position is EOS at best, of which nothing is asked.
     """
     around, timing = model.around(batch.rows(slice(None, None, n)))  # (S, L, D)
-    clock, S = Clock.of(timing), len(around)
+    S, L = around.shape[:2]
+    clock = Clock.of(timing).part(slice(L - 1))
     own = model.embed(batch.ids[:, :first].reshape(S, n, first)) + around[:, None, :first]
-    shared = model.embed(batch.ids[::n, None, first:]) + around[:, None, first:]
+    shared = model.embed(batch.ids[::n, None, first:-1]) + around[:, None, first:-1]
     own, shared = (part.permute(3, 0, 1, 2).contiguous() for part in (own, shared))
     entered = Entered(own, shared, clock)
-    memory = None
-    if model.memory_norm is not None:
-        memory = attention_input(entered.through(model.blocks, 0), clock)
-    x = entered.through(
-        model.blocks if memory is None else model.label_blocks, start, memory, model.memory_norm
-    )
-    return scaled(x, torch.empty_like(x)).mul_(model.label_norm.weight.view(-1, 1, 1, 1))
+    if model.memory_norm is None:
+        return entered.through(model.blocks, first - 1)
+    memory = attention_input(entered.through(model.blocks, 0), clock)
+    return entered.through(model.label_blocks, first - 1, memory, model.memory_norm)
 
 
-def one_stretch(labels_at: NDArray[np.bool_], n: int, start: int) -> bool:
-    """Whether a mask is true from `start` up to some position, the same for the particles of a sequence.
+def own_labels(model: "Transformer", states: Tensor, chosen: Tensor, n_labels: list[int]) -> Tensor:
+    """Logits of each sequence's own labels, from the states of `particle_states`: (pairs, N, positions).
 
-    >>> one_stretch(np.array([[False, True, True], [False, True, True]]), 2, 1)
-    True
-    >>> one_stretch(np.array([[False, True, True], [False, True, False]]), 2, 1)
-    False
+    `chosen` are the labels of all sequences, `n_labels` how many each has. Sequences of a pass share few
+    labels; computing all labels for each would cost many times as much.
     """
-    stops = start + labels_at[::n].sum(axis=1).repeat(n)
-    at = np.arange(labels_at.shape[1])
-    return bool((labels_at == ((at >= start) & (at < stops[:, None]))).all())
-
-
-def own_labels(
-    model: "Transformer",
-    states: Tensor,
-    batch: Batch,
-    n: int,
-    labels_at: NDArray[np.bool_],
-    label_columns: Sequence[NDArray[np.int64]],
-) -> list[Tensor]:
-    """Logits of each sequence's own labels, from the states of `particle_states`: each (positions, labels).
-
-    The mask is one stretch from the first of these states on.
-    Sequences of a pass share few labels; computing all labels for each would cost many times as much.
-    """
-    logits = list[Tensor]()
-    for at, columns in enumerate(label_columns):
-        rows = slice(at * n, (at + 1) * n)
-        where = labels_at[rows]
-        chosen = states[:, at, :, : int(where[0].sum())].flatten(1).T  # (positions, D)
-        logits.append(model.label_logits(chosen, batch.rows(rows), where, columns))
-    return logits
+    scales = inverse_rms(states)  # (S, N, positions)
+    weight = model.label_head.weight[chosen] * model.label_norm.weight
+    logits = states.new_empty(len(chosen), *scales.shape[1:])
+    parts = zip(torch.split(logits, n_labels), torch.split(weight, n_labels), strict=True)
+    for at, (own, rows) in enumerate(parts):
+        torch.mm(rows, states[:, at].flatten(1), out=own.view(len(own), -1))
+        own.mul_(scales[at])
+    return logits.add_(model.label_head.bias[chosen, None, None])
 
 
 class Entered:
@@ -117,7 +94,7 @@ class Entered:
 
     def begin(self, block: Block) -> Tensor:
         """The input plus the self-attention of the first block: (D, S, N, L)."""
-        maps, C = Maps(block.self_attention, block.self_norm), self.own.shape[-1]
+        maps, C = Maps.of(block.self_attention, block.self_norm), self.own.shape[-1]
         own = _parts(maps, self.own, self.clock.part(slice(C)))
         shared = _parts(maps, self.shared, self.clock.part(slice(C, None)))
         n = self.own.shape[2]
