@@ -49,7 +49,7 @@ ZONES = {"north": "Europe/Berlin", "south": "Europe/Lisbon", "east": "Asia/Kolka
 
 ATTRIBUTES = {
     "sex": {"female": 0.5, "male": 0.5},
-    "age_band": {"<50": 0.25, "50-59": 0.15, "60-69": 0.2, "70-79": 0.2, "80+": 0.2},
+    "age_band": {"18-49": 0.25, "50-59": 0.15, "60-69": 0.2, "70-79": 0.2, "80+": 0.2},
     "site": dict.fromkeys(ZONES, 0.25),
     "ward": {"cardiology": 0.25, "internal medicine": 0.4, "surgery": 0.35},
 }
