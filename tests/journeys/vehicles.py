@@ -68,12 +68,12 @@ def _history(rng: np.random.Generator, vin: str) -> list[Row]:
 
 
 def _failures(rng: np.random.Generator, rows: list[Row], model: str) -> list[tuple[str, datetime]]:
-    """When the vehicle fails: hours to three days after a cause, or at random."""
+    """When the vehicle fails: hours to eight days after a cause, or at random."""
     triggers = _turbo(rows) + [("battery failure", day) for _, day, _, code in rows if code == LOW_VOLTAGE]
     if model == "Golf 8":
         triggers += [("gearbox failure", day) for _, day, _, code in rows if code == "P0741"]
     failed = [
-        (label, day + timedelta(hours=float(rng.uniform(2, 72))))
+        (label, day + timedelta(hours=float(rng.uniform(2, 200))))
         for label, day in triggers
         if rng.random() < 0.8
     ]

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from eventcargo.simulation.clinic_log import Log, Moments
 
-PAIR_DAYS = 20
+PAIR_DAYS = 18
 """Two codes act together if they are so close: with the delay of the outcome, both are in the look-back."""
 
 

@@ -1,6 +1,6 @@
 """The outcomes of the regime `clinic`: what causes each, what is recorded after it, and when it happens.
 
-When its cause becomes true, an outcome follows with a given probability, an hour to three days later; so a
+When its cause becomes true, an outcome follows with a given probability, an hour to ten days later; so a
 cause lies strictly before its outcome and within the look-back. Some outcomes happen at random times. An
 attribute or an inhibitor changes the hazard of both.
 """
@@ -16,7 +16,9 @@ from eventcargo.simulation.clinic_codes import CROWDED_CODE, CROWDED_SITE, FAMIL
 from eventcargo.simulation.clinic_log import DAY, Log, Moments
 
 LOOKBACK_DAYS = 30
-DELAY = (3600, 3 * DAY)
+DELAY = (3600, 10 * DAY)
+"""From a cause to its outcome. Were it much shorter than the look-back, how recent the cause is would tell
+cases from controls so well that what changes the hazard would hardly matter."""
 
 REFRACTORY_DAYS = 3
 """An outcome so soon after the same outcome is the same one."""
@@ -142,17 +144,11 @@ def draw_outcome(
     hazards = [_hazard(people, history, outcome, moments[0])]
     for cause in outcome.causes:
         begun = cause.moments(history)
-        moments.append(begun.later(_draw_delays(rng, len(begun))))
-        hazards.append(effect * _hazard(people, history, outcome, begun))
+        moments.append(begun.later(rng.integers(*DELAY, len(begun))))
+        hazards.append(effect * _hazard(people, history, outcome, moments[-1]))
     happened = [one.take(rng.random(len(one)) < hazard) for one, hazard in zip(moments, hazards, strict=True)]
     everything = Moments.join(happened)
     return _first_of_each(everything.take(people.inside(everything)))
-
-
-def _draw_delays(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
-    """Seconds from a cause to its outcome, uniform on a logarithmic scale."""
-    shortest, longest = DELAY
-    return (shortest * (longest / shortest) ** rng.random(count)).astype(np.int64)
 
 
 def _hazard(people: Population, history: History, outcome: Outcome, moments: Moments) -> NDArray[np.float64]:
