@@ -63,6 +63,7 @@ def test_blanks_and_capitals_are_as_many_as_counted(
     share_blank = (codes != codes.str.strip_chars()).mean()
     assert share_blank == pytest.approx(counts["events"]["blanks"] / counts["events"]["rows"], rel=0.05)
     share_odd = (~codes.str.strip_chars().is_in(records.codes["code"].implode())).mean()
+    assert share_odd > 0.01
     assert share_odd == pytest.approx(counts["events"]["capitals"] / counts["events"]["rows"], rel=0.1)
 
 

@@ -58,6 +58,8 @@ def test_the_truth_file_says_what_causes_what_and_how_to_read(records: Records, 
         {"event": "MED//spironolactone", "sign": -1},
     ]
     assert failure["post_outcome"] == list(records.post_outcome["heart failure"])
+    assert truth["labels"]["sepsis"]["confounders"] == ["site=north"]
+    assert truth["read_with"]["washout"] == "30d"
     assert failure["outcomes"] == records.truth.support["heart failure"]
     assert (truth["read_with"]["lookback"], truth["read_with"]["adjust"]) == ("30d", ["site"])
     assert (truth["regime"], truth["seed"], truth["settings"]["subjects"]) == ("clinic", 100, 120)

@@ -177,6 +177,7 @@ def _assemble(
         rules={outcome.name: outcome.rule for outcome in outcomes},
         post_outcome={outcome.name: outcome.records for outcome in outcomes},
         spurious={outcome.name: outcome.spurious for outcome in outcomes},
+        confounders={one.name: (str(one.confounder),) if one.confounder else () for one in outcomes},
         read_with=_read_with(outcomes),
         zones=ZONES,
         regime="clinic",
@@ -186,10 +187,17 @@ def _assemble(
 
 
 def _read_with(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """How to cut sequences so that the truth is what they show."""
+    """How to cut sequences so that the truth is what they show.
+
+    With an earlier outcome of the same label in its look-back, an index shows the records of that outcome
+    and a cause that has already acted: such indexes are left out (`washout`). Labels are to be cut one at a
+    time: in a sample of the cases of several labels, the causes of one speak against the others.
+    """
     return {
         "index": "outcome",
         "lookback": f"{LOOKBACK_DAYS}d",
+        "washout": f"{LOOKBACK_DAYS}d",
+        "labels": "one at a time",
         "match": "time since the first event",
         "attributes": list(ATTRIBUTES),
         "adjust": sorted({one.confounder.column for one in outcomes if one.confounder}),

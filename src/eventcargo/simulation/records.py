@@ -29,7 +29,8 @@ class Records:
 
     `truth` holds the true boundary of every label, in a cohort's names. Never a cause are `post_outcome`, the
     records that follow an outcome of a label, and `spurious`, codes that depend on a label only through an
-    attribute that is to be adjusted for. `read_with` says how to cut sequences; `zones` are those of sites.
+    attribute that is to be adjusted for. `confounders` names that attribute, which is found too where it is not
+    adjusted for. `read_with` says how to cut sequences; `zones` are the time zones of the sites.
     """
 
     events: "pl.DataFrame"
@@ -40,6 +41,7 @@ class Records:
     rules: Mapping[str, str]
     post_outcome: Mapping[str, tuple[str, ...]]
     spurious: Mapping[str, tuple[str, ...]]
+    confounders: Mapping[str, tuple[str, ...]]
     read_with: Mapping[str, Any]
     zones: Mapping[str, str]
     regime: str
@@ -102,6 +104,7 @@ class Records:
                 "outcomes": support,
                 "post_outcome": list(self.post_outcome[label]),
                 "spurious": list(self.spurious[label]),
+                "confounders": list(self.confounders[label]),
             }
             for label, support in self.truth.support.items()
         }
