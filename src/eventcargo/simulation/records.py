@@ -29,7 +29,7 @@ class Records:
 
     `truth` holds the true boundary of every label, in a cohort's names. Never a cause are `post_outcome`, the
     records that follow an outcome of a label, and `spurious`, codes that depend on a label only through an
-    attribute that is to be adjusted for. `confounders` names that attribute, which is found too where it is not
+    attribute that is to be adjusted for. `confounders` names that attribute, which is found too if it is not
     adjusted for. `read_with` says how to cut sequences; `zones` are the time zones of the sites.
     """
 
