@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from eventcargo import __version__
-from eventcargo.io import read_events, read_graph
+from eventcargo.io import read_events, read_graph, read_meds
 from eventcargo.simulation import REGIMES, simulate
 
 from .program import run, run_json
@@ -67,3 +67,52 @@ def test_every_regime_says_what_it_is() -> None:
     printed = run("simulate", "fleet", "--help").stdout
     assert "Many event types, long sequences" in printed
     assert "The regime" not in printed
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("clinic") / "out"
+    run("simulate", "clinic", folder, "--subjects", "80", "--seed", "4", "--messy", "--meds")
+    return folder
+
+
+def test_raw_records_are_those_of_python_with_the_same_seed(clinic: Path) -> None:
+    made = simulate("clinic", subjects=80, seed=4)
+    for name, table in made.tables().items():
+        assert pl.read_parquet(clinic / f"{name}.parquet").equals(table)
+    assert read_graph(clinic / "truth.parquet").edges.equals(made.truth.edges)
+    assert json.loads((clinic / "truth.json").read_text("utf-8")) == made.describe()
+
+
+def test_messy_twins_and_a_meds_folder_are_written_on_request(clinic: Path, tmp_path: Path) -> None:
+    assert (clinic / "messy" / "events.csv").is_file()
+    assert len(read_meds(clinic / "meds")) == 80
+    run("simulate", "clinic", tmp_path / "out", "--subjects", "20")
+    assert not any(path.is_dir() for path in (tmp_path / "out").iterdir())
+
+
+def test_what_is_told_of_raw_records_is_what_was_written(tmp_path: Path) -> None:
+    said = run_json(
+        "simulate", "clinic", tmp_path / "out", "--subjects", "20", "--format", "csv", "--no-cause"
+    )
+    assert said["events"] == len(pl.read_csv(tmp_path / "out" / "events.csv"))
+    assert (said["subjects"], said["edges"], said["settings"]["no_cause"]) == (20, 0, True)
+    assert said["outcomes"] == sum(label["outcomes"] for label in said["labels"].values())
+
+
+def test_people_are_told_the_size_of_raw_records(tmp_path: Path) -> None:
+    printed = run("simulate", "clinic", tmp_path / "out", "--subjects", "20").stdout
+    assert "20 subjects" in printed
+    assert " 9 edges" in printed
+
+
+def test_an_unknown_format_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    said = run("simulate", "clinic", tmp_path / "out", "--subjects", "20", "--format", "xlsx", code=1).stderr
+    assert "format='xlsx'" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_setting_that_says_no_has_no_opposite() -> None:
+    printed = run("simulate", "clinic", "--help").stdout
+    assert "--no-cause" in printed
+    assert "--no-no-cause" not in printed

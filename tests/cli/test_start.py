@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from eventcargo.cli import COMMANDS
-from eventcargo.simulation import REGIMES
+from eventcargo.simulation import RAW_REGIMES, REGIMES
 
 from ..loaded import after_commands
 from .program import run
@@ -14,7 +14,7 @@ HELPS = {
     "--help": ("--help",),
     "--version": ("--version",),
     **{name: (name, "--help") for name in COMMANDS},
-    **{f"simulate {regime}": ("simulate", regime, "--help") for regime in REGIMES},
+    **{f"simulate {regime}": ("simulate", regime, "--help") for regime in [*REGIMES, *RAW_REGIMES]},
 }
 
 ERRORS = {

@@ -38,11 +38,17 @@ def _options(config: type[Any]) -> list[inspect.Parameter]:
             inspect.Parameter.KEYWORD_ONLY,
             default=field.default,
             annotation=Annotated[
-                _plain(kinds[field.name]), typer.Option(help=as_sentence(texts[field.name]))
+                _plain(kinds[field.name]),
+                typer.Option(*_flag(field.name), help=as_sentence(texts[field.name])),
             ],
         )
         for field in fields(config)
     ]
+
+
+def _flag(name: str) -> list[str]:
+    """The option of a field that already says no, which needs no `--no-no-...` beside it."""
+    return [f"--{name.replace('_', '-')}"] if name.startswith("no_") else []
 
 
 def as_sentence(text: str) -> str:

@@ -2,22 +2,33 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal, overload
 
 from eventcargo.errors import ConfigError
 from eventcargo.simulation.chain import ChainConfig, simulate_chain
+from eventcargo.simulation.clinic import ClinicConfig, simulate_clinic
 from eventcargo.simulation.confounded import ConfoundedConfig, simulate_confounded
 from eventcargo.simulation.exact import ExactConfig, ExactProcess, simulate_exact
 from eventcargo.simulation.fleet import FleetConfig, simulate_fleet
 from eventcargo.simulation.follows import FollowsConfig, simulate_follows
 from eventcargo.simulation.ordered import OrderedConfig, simulate_ordered
 from eventcargo.simulation.recency import RecencyConfig, simulate_recency
+from eventcargo.simulation.records import Records
 from eventcargo.simulation.repeat import RepeatConfig, simulate_repeat
 from eventcargo.simulation.short import ShortConfig, simulate_short
 from eventcargo.simulation.simulated import Simulated
 from eventcargo.simulation.timing import TimingConfig, simulate_timing
 
-__all__ = ["REGIMES", "ExactProcess", "Regime", "Simulated", "simulate"]
+__all__ = [
+    "RAW_REGIMES",
+    "REGIMES",
+    "ExactProcess",
+    "RawRegime",
+    "Records",
+    "Regime",
+    "Simulated",
+    "simulate",
+]
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,14 @@ class Regime:
 
     config: type[Any]
     make: Callable[[Any, int], Simulated]
+
+
+@dataclass(frozen=True)
+class RawRegime:
+    """A kind of raw records, from which sequences are still to be cut."""
+
+    config: type[Any]
+    make: Callable[[Any, int], Records]
 
 
 REGIMES: Mapping[str, Regime] = {
@@ -42,20 +61,36 @@ REGIMES: Mapping[str, Regime] = {
 }
 
 
-def simulate(regime: str, *, sequences: int | None = None, seed: int = 0, **settings: Any) -> Simulated:
+RAW_REGIMES: Mapping[str, RawRegime] = {"clinic": RawRegime(ClinicConfig, simulate_clinic)}
+
+
+@overload
+def simulate(regime: Literal["clinic"], *, seed: int = 0, **settings: Any) -> Records: ...
+
+
+@overload
+def simulate(regime: str, *, sequences: int | None = None, seed: int = 0, **settings: Any) -> Simulated: ...
+
+
+def simulate(
+    regime: str, *, sequences: int | None = None, seed: int = 0, **settings: Any
+) -> Simulated | Records:
     """Simulate a regime: data and their true boundaries. `settings` override the regime's default settings.
+
+    The regime `clinic` gives `Records`, raw tables; all others give `Simulated`, finished sequences.
 
     >>> simulated = simulate("fleet", sequences=100, labels=3, event_types=200, seed=1)
     >>> len(simulated.data), simulated.truth.labels
     (100, ['L000', 'L001', 'L002'])
     """
-    if regime not in REGIMES:
-        raise ConfigError(f"no regime {regime!r}; use {', '.join(REGIMES)}")
-    config = REGIMES[regime].config
+    regimes: dict[str, Regime | RawRegime] = {**REGIMES, **RAW_REGIMES}
+    if regime not in regimes:
+        raise ConfigError(f"no regime {regime!r}; use {', '.join(regimes)}")
+    if sequences is not None:
+        settings["sequences"] = sequences
+    config = regimes[regime].config
     known = [field.name for field in fields(config)]
     unknown = sorted(set(settings) - set(known))
     if unknown:
         raise ConfigError(f"the regime {regime} has no setting {unknown[0]!r}; use {', '.join(known)}")
-    if sequences is not None:
-        settings["sequences"] = sequences
-    return REGIMES[regime].make(config(**settings), seed)
+    return regimes[regime].make(config(**settings), seed)
