@@ -23,7 +23,7 @@ def test_warning_can_be_silenced_as_a_user_warning() -> None:
 
 
 def test_arguments_are_shown_as_keywords_again_after_another_surface() -> None:
-    with pytest.raises(DataError, match="^--labels$"), arguments_shown_by(lambda name, _: f"--{name}"):
+    with pytest.raises(DataError, match=r"^--labels$"), arguments_shown_by(lambda name, _: f"--{name}"):
         raise DataError(argument("labels"))
     assert argument("labels", "l.csv") == "labels='l.csv'"
 

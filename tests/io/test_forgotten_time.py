@@ -17,10 +17,11 @@ BASE = {"sequence_id": ["a", "a"], "event": ["x", "y"]}
         ("Zeitstempel", ["31.05.2024 12:00", "30.05.2024 12:00"]),
         ("eventTime", [20.5, 10.5]),
         ("ts", ["20", "10"]),
+        ("seen", ["2024-05-31", "2024-05-30", "unknown"]),
     ],
 )
 def test_another_column_that_looks_like_times_is_named_in_a_warning(column, values):
-    frame = pl.DataFrame({**BASE, column: values})
+    frame = pl.DataFrame({"sequence_id": "a", "event": "x", column: values})
     with pytest.warns(
         EventCargoWarning, match=f"column '{column}' looks like times: name it with time="
     ) as caught:

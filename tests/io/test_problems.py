@@ -54,8 +54,9 @@ def test_bad_rows_are_dropped_with_a_warning_that_counts_them(tables):
 
 
 def test_labels_of_unknown_sequences_are_refused_even_where_bad_rows_are_dropped(tables):
-    with pytest.raises(DataError, match="labels name 1 sequence without any event"):
+    with pytest.raises(DataError, match="labels name 1 sequence without any event") as refusal:
         read_events(tables, reading=DROP)
+    assert len(str(refusal.value).splitlines()) == 2
 
 
 def test_dropping_all_rows_is_refused(tmp_path):

@@ -12,7 +12,12 @@ from eventcargo.io.sources import Source
 from eventcargo.io.times import parse_numbers
 
 WORDS = {"time", "date", "datetime", "timestamp", "ts", "when", "zeit", "zeitpunkt", "zeitstempel", "datum"}
+LIKE_A_TIME = r"\d+[./:-]\d+"
+"""Dates and clock times of other formats than ISO-8601."""
+
 SAMPLE_ROWS = 100
+MOST_ODD = 0.5
+"""Share of values that may be no times: a table may have some rows that cannot be used."""
 
 
 def warn_of_times(source: Source, used: list[str]) -> None:
@@ -55,11 +60,7 @@ def _has_times(values: pa.Array | None, is_named: bool) -> bool:
     text = text.filter(pc.not_equal(text, ""))
     if not len(text):
         return False
-    if not not_dates(text).any():
+    if not_dates(text).mean() < MOST_ODD:
         return True
-    return is_named and (bool(parse_numbers(text)[1].all()) or _has_digits(text))
-
-
-def _has_digits(text: pa.Array) -> bool:
-    """Whether all text looks like dates of some other format: at least four digits with signs between."""
-    return bool(pc.all(pc.match_substring_regex(text, r"\d+[./:-]\d+")).as_py())
+    is_like = pc.match_substring_regex(text, LIKE_A_TIME).to_numpy(zero_copy_only=False)
+    return is_named and bool((parse_numbers(text)[1] | is_like).mean() > 1 - MOST_ODD)

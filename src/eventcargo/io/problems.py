@@ -15,6 +15,7 @@ from eventcargo.errors import DataError, argument, counted, warn
 SHOWN_ROWS = 3
 SHOWN_KINDS = 20
 LONGEST_VALUE = 80
+UNFIT = "the tables cannot be used as they are"
 
 
 @dataclass(frozen=True)
@@ -117,29 +118,33 @@ class Problems:
 
     def refuse(self) -> None:
         """Raise a DataError that lists all problems."""
-        raise DataError(self._text(self._heading()))
+        raise DataError(_text(self._heading(), self._kinds.values()))
 
     def settle(self) -> None:
         """Refuse the tables if they have problems; warn if rows with problems are to be dropped."""
         if not self:
             return
-        if not self.drops or not all(kind.droppable for kind in self._kinds):
+        if not self.drops:
             self.refuse()
-        warn(self._text(f"dropped {counted(self.n_rows, 'row')} that cannot be used"))
+        if lasting := [problem for kind, problem in self._kinds.items() if not kind.droppable]:
+            raise DataError(_text(UNFIT, lasting))
+        warn(_text(f"dropped {counted(self.n_rows, 'row')} that cannot be used", self._kinds.values()))
 
     def _heading(self) -> str:
         if not self.n_rows:
-            return "the tables cannot be used as they are"
+            return UNFIT
         them = "it" if self.n_rows == 1 else "them"
         drop = f"; correct {them}, or drop {them} with {argument('on_bad_row', 'drop')}"
         return f"{counted(self.n_rows, 'row')} cannot be used{drop if self._offers_drop else ''}"
 
-    def _text(self, heading: str) -> str:
-        problems = sorted(self._kinds.values(), key=lambda problem: -problem.count)
-        lines = [f"  {problem}" for problem in problems[:SHOWN_KINDS]]
-        if more := len(problems) - len(lines):
-            lines.append(f"  and {counted(more, 'other kind')} of problems")
-        return "\n".join([f"{heading}:", *lines])
+
+def _text(heading: str, problems: Iterable[Problem]) -> str:
+    """A heading and the problems, the most frequent first."""
+    ordered = sorted(problems, key=lambda problem: -problem.count)
+    lines = [f"  {problem}" for problem in ordered[:SHOWN_KINDS]]
+    if more := len(ordered) - len(lines):
+        lines.append(f"  and {counted(more, 'other kind')} of problems")
+    return "\n".join([f"{heading}:", *lines])
 
 
 def file_rows(positions: NDArray[np.int64], removed: NDArray[np.int64]) -> NDArray[np.int64]:
