@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eventcargo.events import EventDataset
     from eventcargo.fusion.fuse import fuse
     from eventcargo.graphs import LabelGraph
-    from eventcargo.io import read_events, read_graph, read_meds, write_events, write_graph
+    from eventcargo.io import ReadConfig, read_events, read_graph, read_meds, write_events, write_graph
     from eventcargo.knowledge import Knowledge
     from eventcargo.models.training.trainer import train
     from eventcargo.oneshot.explain import explain
@@ -46,7 +46,7 @@ else:
             "events": "EventDataset",
             "fusion.fuse": "fuse",
             "graphs": "LabelGraph",
-            "io": "read_events read_graph read_meds write_events write_graph",
+            "io": "ReadConfig read_events read_graph read_meds write_events write_graph",
             "knowledge": "Knowledge",
             "models.training.trainer": "train",
             "oneshot.explain": "explain",
@@ -73,6 +73,7 @@ __all__ = [
     "EventSequence",
     "Knowledge",
     "LabelGraph",
+    "ReadConfig",
     "Vocabulary",
     "discover",
     "evaluate",

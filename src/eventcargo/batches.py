@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, EventCargoWarning, counted
+from eventcargo.errors import ConfigError, EventCargoWarning, argument, counted
 from eventcargo.events import EventDataset, Ragged
 from eventcargo.vocabulary import BOS, EOS, MARKS, PAD, UNK, Vocabulary
 
@@ -73,7 +73,9 @@ class Batches:
 
     def __init__(self, data: EventDataset, vocabulary: Vocabulary, max_length: int) -> None:
         if max_length <= MARKS:
-            raise ConfigError(f"max_length={max_length} leaves no room for events; use {MARKS + 1} or more")
+            raise ConfigError(
+                f"{argument('max_length', max_length)} leaves no room for events; use {MARKS + 1} or more"
+            )
         room = max_length - MARKS
         self._data, self._lookup = data, vocabulary.lookup(data.event_names)
         self._rows = Ragged(np.maximum(data.rows.starts, data.rows.stops - room), data.rows.stops)

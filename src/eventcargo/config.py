@@ -13,7 +13,7 @@ from functools import cache
 from numbers import Integral, Real
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 
 
 def setting(
@@ -52,13 +52,14 @@ class Settings:
             value = getattr(self, one.name)
             bounds = one.metadata.get("range", (None,) * 4)
             if not _is_allowed(value, types[one.name], bounds):
-                raise ConfigError(f"{one.name}={value!r}: use {_allowed(types[one.name], bounds)}")
+                raise ConfigError(f"{argument(one.name, value)}: use {_allowed(types[one.name], bounds)}")
 
 
 def check_at_least(config: Settings, name: str, least: int) -> None:
     """Refuse a field below a bound that follows from other fields."""
-    if getattr(config, name) < least:
-        raise ConfigError(f"{name}={getattr(config, name)!r}: use a whole number of at least {least:,}")
+    value = getattr(config, name)
+    if value < least:
+        raise ConfigError(f"{argument(name, value)}: use a whole number of at least {least:,}")
 
 
 def _is_allowed(value: Any, kind: Any, bounds: tuple[float | None, ...]) -> bool:

@@ -1,8 +1,16 @@
-"""The errors and warnings of this package, and how their messages count things.
+"""The errors and warnings of this package, and how their messages count things and name arguments.
 
-A message says what is wrong, the value, what is allowed and what to do. The command line prints it as one
-paragraph and exits with 1.
+A message says what is wrong, the value, what is allowed and what to do. The command line prints it and exits
+with 1. A message that names an argument makes it with `argument`, so that it speaks of `max_time="2h"` in
+Python and of `--max-time 2h` on the command line.
 """
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any
 
 
 class EventCargoError(Exception):
@@ -28,3 +36,54 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     ('1 sequence', '2,000 sequences', '0 boundaries')
     """
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+UNSET = object()
+"""No value: the argument alone."""
+
+
+def as_keyword(name: str, value: Any) -> str:
+    """An argument as written in Python."""
+    return f"{name}=" if value is UNSET else f"{name}={value!r}"
+
+
+_show_argument: Callable[[str, Any], str] = as_keyword
+
+
+def argument(name: str, value: Any = UNSET) -> str:
+    """An argument, with its value if given, in the words of the surface: Python or the command line.
+
+    >>> argument("max_time", "2h"), argument("labels")
+    ("max_time='2h'", 'labels=')
+    """
+    return _show_argument(name, value)
+
+
+@contextmanager
+def arguments_shown_by(show: Callable[[str, Any], str]) -> Iterator[None]:
+    """Let messages name arguments with `show(name, value)`; the command line shows options."""
+    global _show_argument  # noqa: PLW0603 (a program has one surface)
+    before, _show_argument = _show_argument, show
+    try:
+        yield
+    finally:
+        _show_argument = before
+
+
+def did_you_mean(name: str, allowed: list[str]) -> str:
+    """The allowed name that is most like an unknown one, or "".
+
+    >>> did_you_mean("Event_Type", ["event_type", "time"]), did_you_mean("x", ["time"])
+    ('event_type', '')
+    """
+    spelled = {other.casefold(): other for other in reversed(allowed)}
+    close = get_close_matches(name.casefold(), spelled, n=1)
+    return spelled[close[0]] if close else ""
+
+
+def warn(message: str) -> None:
+    """Warn at the line outside this package that called it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "eventcargo":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, EventCargoWarning, stacklevel=level)

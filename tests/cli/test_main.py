@@ -4,8 +4,9 @@ from unittest.mock import patch
 import polars as pl
 import pytest
 
-from eventcargo import __version__
-from eventcargo.cli import COMMANDS, _show_warning
+from eventcargo import DataError, __version__, read_events
+from eventcargo.cli import COMMANDS, _show_warning, as_option
+from eventcargo.errors import UNSET
 
 from .program import run
 
@@ -36,6 +37,43 @@ def test_version_is_printed() -> None:
 
 def test_an_unknown_command_is_a_usage_error() -> None:
     assert "frobnicate" in run("frobnicate", code=2).stderr
+
+
+def test_a_command_that_is_most_like_an_unknown_one_is_named() -> None:
+    assert "Did you mean 'discover'?" in run("discovr", code=2).stderr
+
+
+def test_an_option_that_is_most_like_an_unknown_one_is_named() -> None:
+    assert "--sequence-id" in run("validate", "e.csv", "--sequence-idd", "x", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("sequence_id", UNSET, "--sequence-id"),
+        ("time_format", "%d.%m.%Y %H:%M", "--time-format '%d.%m.%Y %H:%M'"),
+        ("min_frequency", 2.0, "--min-frequency 2.0"),
+        ("values", ["mileage", "outer heat"], "--values mileage --values 'outer heat'"),
+        ("resume", True, "--resume"),
+        ("linear", False, "--no-linear"),
+        ("labels", None, "--labels"),
+        ("method", "x", "METHOD x"),
+    ],
+)
+def test_an_argument_is_shown_as_an_option(name: str, value: object, shown: str) -> None:
+    assert as_option(name, value) == shown
+
+
+def test_errors_speak_of_options_on_the_command_line_and_of_keywords_in_python(tmp_path: Path) -> None:
+    table = tmp_path / "e.csv"
+    pl.DataFrame({"vin": ["a"], "Event": ["x"]}).write_csv(table)
+    assert "name the right one with --sequence-id" in run("validate", table, code=1).stderr
+    said = run("validate", table, "--sequence-id", "vin", code=1).stderr
+    assert "did you mean --event Event?" in " ".join(said.split())
+    said = run("baseline", "iamb", table, "--out", tmp_path / "g.csv", "--alpha", "2", code=1).stderr
+    assert said.startswith("error: --alpha 2.0: use a number")
+    with pytest.raises(DataError, match="did you mean event='Event'"):
+        read_events(table, sequence_id="vin")
 
 
 def test_a_missing_argument_is_a_usage_error() -> None:

@@ -1,21 +1,22 @@
-from eventcargo.io.bisection import first_failure, parses
+from eventcargo.io.bisection import failures, parses
 
 
 def _whole_numbers(values):
     return [int(value) for value in values]
 
 
-def test_the_first_of_several_failures_is_found():
-    values = ["1", "2", "x", "4", "y", "6", "7"]
-    assert first_failure(_whole_numbers, values, (ValueError,)) == 2
-
-
-def test_a_failure_at_the_end_is_found():
-    assert first_failure(_whole_numbers, ["1", "2", "x"], (ValueError,)) == 2
+def test_all_failures_are_found():
+    values = ["1", "2", "x", "4", "y", "6", "z"]
+    assert failures(_whole_numbers, values, (ValueError,)) == [2, 4, 6]
 
 
 def test_a_single_failure_is_found():
-    assert first_failure(_whole_numbers, ["x"], (ValueError,)) == 0
+    assert failures(_whole_numbers, ["x"], (ValueError,)) == [0]
+
+
+def test_a_list_without_failures_has_none():
+    assert failures(_whole_numbers, ["1", "2"], (ValueError,)) == []
+    assert failures(_whole_numbers, [], (ValueError,)) == []
 
 
 def test_parses_tells_good_from_bad():

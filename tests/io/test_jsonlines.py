@@ -4,10 +4,13 @@ import pytest
 
 from eventcargo import DataError
 from eventcargo.io import jsonlines
+from eventcargo.io.problems import Problems
+from eventcargo.io.text import inspect
 
 
-def _read(path, columns):
-    return [row for batch in jsonlines.read(path, columns) for row in batch.to_pylist()]
+def _read(path, columns, problems=None):
+    batches = jsonlines.read(inspect(path), problems, columns)
+    return [row for batch in batches for row in batch.to_pylist()]
 
 
 def _write(path, *lines):
@@ -17,7 +20,7 @@ def _write(path, *lines):
 
 def test_keys_of_all_lines_are_columns_and_missing_ones_null(tmp_path):
     path = _write(tmp_path / "a.jsonl", '{"a": "x"}', "", '{"a": "y", "b": 2}')
-    assert jsonlines.read_keys(path) == ["a", "b"]
+    assert jsonlines.read_keys(inspect(path)) == ["a", "b"]
     assert _read(path, ["b", "a"]) == [{"b": None, "a": "x"}, {"b": 2, "a": "y"}]
 
 
@@ -36,44 +39,41 @@ def test_a_cut_gzip_file_is_refused(tmp_path):
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"a": 1}\n' * 100)[:-10])
     with pytest.raises(DataError, match=r"a\.jsonl\.gz is damaged"):
-        jsonlines.read_keys(path)
+        jsonlines.read_keys(inspect(path))
 
 
-def test_a_broken_line_is_refused_with_its_number(tmp_path):
-    path = _write(tmp_path / "a.jsonl", '{"a": 1}', "", '{"a": ')
-    with pytest.raises(DataError, match=r"a\.jsonl, line 3: not JSON"):
-        jsonlines.read_keys(path)
+@pytest.mark.parametrize("line", ['{"a": ', "[1, 2]", "7", '{"a": 1}, {"a": 2}'])
+def test_a_line_that_is_no_object_is_refused_with_its_row(tmp_path, line):
+    path = _write(tmp_path / "a.jsonl", '{"a": 1}', "", line)
+    with pytest.raises(DataError, match=r"a\.jsonl, row 2: not an object in JSON: '"):
+        _read(path, ["a"])
 
 
-def test_a_line_that_is_no_object_is_refused(tmp_path):
-    path = _write(tmp_path / "a.jsonl", "[1, 2]")
-    with pytest.raises(DataError, match=r"line 1: a list, not an object"):
-        jsonlines.read_keys(path)
-
-
-def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"a": 1}\n{"a": "\xff"}\n')
-    with pytest.raises(DataError, match=r"a\.jsonl, line 2: byte 0xff is not UTF-8"):
-        jsonlines.read_keys(path)
+def test_all_broken_lines_and_values_are_noted_and_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(jsonlines, "BATCH_LINES", 3)
+    lines = ['{"a": "x"}', '{"a": {}}', "{", '{"a": "y"}', '{"a": 5}', "", '{"a": true}', '{"a": "z"}']
+    problems = Problems()
+    path = _write(tmp_path / "a.jsonl", *lines)
+    assert [row["a"] for row in _read(path, ["a"], problems)] == ["x", "y", "5", "z"]
+    assert problems.broken(str(path)).tolist() == [2, 3, 6]
 
 
 def test_a_key_that_is_no_valid_unicode_is_refused(tmp_path):
     path = _write(tmp_path / "a.jsonl", r'{"a": 1, "\ud800": 2}')
     with pytest.raises(DataError, match=r"a\.jsonl has the key '\\ud800'"):
-        jsonlines.read_keys(path)
+        jsonlines.read_keys(inspect(path))
 
 
 def test_an_object_over_two_lines_is_refused(tmp_path):
-    path = _write(tmp_path / "a.jsonl", '{"a": 1', '"b": 2}')
-    with pytest.raises(DataError, match=r"a\.jsonl, line 1: not JSON"):
-        jsonlines.read_keys(path)
+    path = _write(tmp_path / "a.jsonl", '{"a": 1}', '{"a": 1', '"b": 2}')
+    with pytest.raises(DataError, match=r"2 rows: .*a\.jsonl, row 2: not an object in JSON"):
+        _read(path, ["a"])
 
 
 def test_an_empty_file_is_refused(tmp_path):
     path = _write(tmp_path / "a.jsonl", "")
     with pytest.raises(DataError, match=r"a\.jsonl is empty"):
-        jsonlines.read_keys(path)
+        jsonlines.read_keys(inspect(path))
 
 
 @pytest.mark.parametrize(

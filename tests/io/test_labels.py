@@ -2,7 +2,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from eventcargo import DataError, EventCargoWarning, read_events
+from eventcargo import ConfigError, DataError, EventCargoWarning, ReadConfig, read_events
 
 EVENTS = pl.DataFrame({"sequence_id": ["a", "b", "c"], "event": ["x", "x", "y"]})
 
@@ -61,7 +61,8 @@ def test_wide_and_long_agree_over_shards(tmp_path, assert_equal):
 def test_a_wide_value_that_is_not_0_or_1_is_refused_with_its_row(value):
     kind = {"dtype": pl.Int64} if value is None else {}
     frame = _wide(L1=pl.Series([type(value)(1) if value is not None else 1, value], **kind))
-    with pytest.raises(DataError, match=f"the labels table, row 2: label 'L1' is {value!r}; a wide table"):
+    shown = "null" if value is None else repr(value)
+    with pytest.raises(DataError, match=f"the labels table, row 2: label 'L1' is {shown}; a wide table"):
         read_events(EVENTS, frame)
 
 
@@ -79,7 +80,9 @@ def test_a_wide_label_that_stands_twice_is_refused(tmp_path):
 
 def test_a_sequence_with_two_wide_rows_is_refused():
     frame = pl.DataFrame({"sequence_id": ["b", "a", "b"], "L1": [1, 0, 0]})
-    with pytest.raises(DataError, match=r"several rows for 1 sequence, the first: 'b'"):
+    with pytest.raises(
+        DataError, match=r"row 1: sequence_id is 'b', row 3: 'b'; .*several rows for 1 sequence"
+    ):
         read_events(EVENTS, frame)
 
 
@@ -107,7 +110,9 @@ def test_a_label_column_asked_for_must_be_there():
 
 def test_labels_of_unknown_sequences_are_refused_with_count_and_first():
     labels = pl.DataFrame({"sequence_id": ["z", "a", "q", "z"], "label": ["L1"] * 4})
-    with pytest.raises(DataError, match=r"2 sequences without any event, the first: 'q'"):
+    with pytest.raises(
+        DataError, match=r"3 rows: .*row 1: sequence_id is 'z', row 3: 'q', .*2 sequences without"
+    ):
         read_events(EVENTS, labels)
 
 
@@ -138,3 +143,58 @@ def test_a_table_without_rows_is_refused(columns):
     empty = pl.DataFrame(schema=dict.fromkeys(("sequence_id", *columns), pl.String))
     with pytest.raises(DataError, match="the labels table is empty; leave labels out"):
         read_events(EVENTS, empty)
+
+
+def test_rows_of_several_tables_are_joined_long_and_wide():
+    long = pl.DataFrame({"sequence_id": ["c", "a"], "label": ["L2", "L9"]})
+    data = read_events(EVENTS, [long, _wide(L1=[1, 0], L2=[0, 1])])
+    assert _labels(data) == {"a": ("L2", "L9"), "b": ("L1",), "c": ("L2",)}
+    assert data.label_names == ("L1", "L2", "L9")
+
+
+def test_a_label_in_two_tables_counts_once():
+    long = pl.DataFrame({"sequence_id": ["a"], "label": ["L2"]})
+    with pytest.warns(EventCargoWarning, match="dropped 1 repeated label row"):
+        assert read_events(EVENTS, (long, long)).support.tolist() == [1]
+
+
+def test_a_problem_names_the_table_of_a_list():
+    long = pl.DataFrame({"sequence_id": ["a", "b"], "label": ["L2", ""]})
+    with pytest.raises(DataError, match=r"the labels\[1\] table, row 2: label is empty"):
+        read_events(EVENTS, [_wide(L1=[1, 0]), long])
+
+
+def test_no_tables_of_labels_are_refused():
+    with pytest.raises(ConfigError, match=r"labels=\[\]: give at least one table"):
+        read_events(EVENTS, [])
+
+
+@pytest.mark.parametrize(
+    ("columns", "meant"),
+    [
+        ({"Outcome": ["turbo", "fuel"]}, "Outcome"),
+        ({"site": ["north", "south"], "main_fault": ["turbo", "fuel"]}, "main_fault"),
+        ({"seen": ["2024-01-01", "2024-01-02"], "part": ["turbo", "fuel"]}, "part"),
+    ],
+)
+def test_a_long_table_with_another_column_of_labels_is_refused_with_a_suggestion(columns, meant):
+    with pytest.raises(DataError, match=rf"no column 'label', .*did you mean label='{meant}'\?"):
+        read_events(EVENTS, _wide(**columns))
+
+
+def test_unknown_sequences_whose_events_are_all_unusable_are_not_told_as_unknown():
+    events = pl.DataFrame({"sequence_id": ["a", "b"], "event": ["x", None]})
+    labels = pl.DataFrame({"sequence_id": ["a", "b", "z"], "label": ["L1"] * 3})
+    with pytest.raises(DataError, match="labels name 1 sequence without any event") as refusal:
+        read_events(events, labels)
+    assert "row 2: event is null" in str(refusal.value)
+    with pytest.warns(EventCargoWarning) as caught:
+        data = read_events(events, labels[:2], reading=ReadConfig(on_bad_row="drop"))
+    assert "labels of 1 sequence of which no event could be used" in str(caught[0].message)
+    assert _labels(data) == {"a": ("L1",)}
+
+
+def test_wide_rows_with_bad_values_can_be_dropped():
+    with pytest.warns(EventCargoWarning, match=r"dropped 1 row .*\n  1 row: .*row 2: label 'L1' is 7"):
+        data = read_events(EVENTS, _wide(L1=[1, 7]), reading=ReadConfig(on_bad_row="drop"))
+    assert _labels(data) == {"a": (), "b": ("L1",), "c": ()}

@@ -87,7 +87,7 @@ def test_labels_of_unknown_subjects_are_refused(root, write_task):
 
 
 def test_an_unknown_choice_for_static_is_refused(root):
-    with pytest.raises(ConfigError, match="static='last'; use 'first' or 'drop'"):
+    with pytest.raises(ConfigError, match="static='last': use first or drop"):
         read_meds(root, static="last")
 
 

@@ -1,10 +1,13 @@
+import subprocess
+import sys
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eventcargo import DataError
+from eventcargo import DataError, EventSequence, ReadConfig
 from eventcargo.io.sources import open_file, open_sources
 
 COLUMNS = {"a": ["x", "y"], "b": [1, 2], "c": [None, None]}
@@ -90,5 +93,44 @@ def test_an_unwanted_pandas_column_may_hold_anything():
 
 def test_a_missing_column_is_refused_with_those_found_and_the_keyword():
     (source,) = open_sources(pl.DataFrame({"vin": ["x"], "code": ["y"]}), "events")
-    with pytest.raises(DataError, match=r"no column 'event', only 'vin', 'code'; .* event=\"\.\.\.\""):
+    with pytest.raises(
+        DataError, match=r"no column 'event', only 'vin', 'code'; name the right one with event="
+    ):
         source.check_column("event", "event")
+
+
+def test_a_missing_column_is_refused_with_the_one_that_is_most_like_it():
+    (source,) = open_sources(pl.DataFrame({"Sequence_Id": ["x"], "code": ["y"]}), "events")
+    with pytest.raises(DataError, match="did you mean sequence_id='Sequence_Id'"):
+        source.check_column("sequence_id", "sequence_id")
+
+
+def test_without_a_list_of_problems_a_broken_row_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1\n")
+    with pytest.raises(DataError, match=r"a\.csv, row 1: 1 field; the first line names 2 columns"):
+        _rows(open_file(tmp_path / "a.csv"), ["a"])
+
+
+def test_separator_and_encoding_can_be_named(tmp_path):
+    (tmp_path / "a.csv").write_bytes("a;b\n1,5;é\n".encode("latin-1"))
+    source = open_file(tmp_path / "a.csv", ReadConfig(separator=";", encoding="latin-1"))
+    assert _rows(source, ["a", "b"]) == [{"a": "1,5", "b": "é"}]
+
+
+def test_a_tsv_file_is_separated_by_tabs(tmp_path):
+    (tmp_path / "a.tsv").write_text("a,b,c\td\n1,2,3\t4\n")
+    assert open_file(tmp_path / "a.tsv").columns == ["a,b,c", "d"]
+
+
+DUCKDB = """
+import duckdb
+from eventcargo.io.tables import read_events
+events = duckdb.sql("SELECT 'a' AS sequence_id, 2 AS time, 'y' AS event UNION ALL SELECT 'a', 1, 'x'")
+labels = duckdb.sql("SELECT 'a' AS sequence_id, 'L1' AS label")
+print(read_events(events, labels)["a"])
+"""
+
+
+def test_relations_of_duckdb_are_tables():
+    done = subprocess.run([sys.executable, "-c", DUCKDB], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == str(EventSequence("a", ("x", "y"), (1.0, 2.0), ("L1",))), done.stderr

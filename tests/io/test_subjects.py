@@ -56,7 +56,10 @@ def test_a_folder_without_events_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        ({"subject_id": ["1"], "time": [_day(1)], "code": ["A"]}, "row 1: subject_id has type"),
+        (
+            {"subject_id": ["1"], "time": [_day(1)], "code": ["A"]},
+            "row 1: subject_id is '1'; the column has type",
+        ),
         ({"subject_id": [None], "time": [_day(1)], "code": ["A"]}, "row 1: subject_id is null"),
         ({"subject_id": [1], "time": [_day(1)], "code": [None]}, "row 1: code is null"),
         ({"subject_id": [1], "time": [3.0], "code": ["A"]}, "time is a number; MEDS needs timestamps"),

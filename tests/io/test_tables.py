@@ -157,7 +157,7 @@ def test_blanks_around_names_are_kept(tmp_path):
         (",2,x", "sequence_id is empty"),
         ("a,2,", "event is empty"),
         ("a,soon,x", "time is 'soon'"),
-        ("a,2024-05-31,x", "time is '2024-05-31', a date, but a number before; use one kind"),
+        ("a,2024-05-31,x", "time is '2024-05-31'; a date, but a number before; use one kind"),
         ("a,nan,x", "time is 'nan'; every time must be a finite number"),
     ],
 )
@@ -176,7 +176,7 @@ def test_a_null_is_refused_with_its_row(column):
 
 def test_a_float_id_is_refused_with_advice():
     frame = pd.DataFrame({"sequence_id": [1, None], "event": ["x", "y"]})
-    with pytest.raises(DataError, match=r"row 1: sequence_id is the float 1\.0; .* fill the gaps"):
+    with pytest.raises(DataError, match=r"row 1: sequence_id is 1\.0, .* fill the gaps"):
         read_events(frame)
 
 
@@ -193,7 +193,7 @@ def test_a_table_without_rows_is_refused(tmp_path, ending):
 
 
 def test_an_unknown_choice_for_unknown_labels_is_refused():
-    with pytest.raises(ConfigError, match="unknown_labels='keep'; use 'refuse' or 'drop'"):
+    with pytest.raises(ConfigError, match="unknown_labels='keep': use refuse or drop"):
         read_events(ROWS, unknown_labels="keep")
 
 

@@ -95,7 +95,7 @@ def test_an_empty_data_set_is_refused(tmp_path, tiny):
 
 
 def test_an_unknown_format_is_refused(tmp_path, hundred):
-    with pytest.raises(ConfigError, match="format='xlsx'; use parquet, csv, jsonl"):
+    with pytest.raises(ConfigError, match="format='xlsx': use parquet, csv, jsonl"):
         write_events(hundred, tmp_path / "out", format="xlsx")
 
 

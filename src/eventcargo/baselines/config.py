@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eventcargo.config import Settings, setting
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 
 METHODS = ("iamb", "cmb", "mb-by-mb", "pcd-by-pcd", "mi-mcf", "mutual-information", "lift", "l1-logistic")
 
@@ -30,4 +30,4 @@ class BaselineConfig(Settings):
 def check_method(method: str) -> None:
     """Refuse an unknown method before any work is done."""
     if method not in METHODS:
-        raise ConfigError(f"method={method!r}: use {', '.join(METHODS)}")
+        raise ConfigError(f"{argument('method', method)}: use {', '.join(METHODS)}")

@@ -9,6 +9,7 @@ error.
 
 import atexit
 import gc
+import shlex
 import sys
 import warnings
 from functools import partial
@@ -19,7 +20,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from eventcargo import __version__
-from eventcargo.errors import EventCargoError, EventCargoWarning
+from eventcargo.errors import (
+    UNSET,
+    EventCargoError,
+    EventCargoWarning,
+    arguments_shown_by,
+    did_you_mean,
+)
 
 COMMANDS = {
     "discover": "Find the causes of every label: run all stages, from tables to a report.",
@@ -39,6 +46,9 @@ COMMANDS = {
 }
 """Name and short help of every command; the module `eventcargo.cli.NAME` has its `app`."""
 
+POSITIONAL = ("events", "method")
+"""Arguments that have no option on the command line."""
+
 
 class LazyCommands(TyperGroup):
     """A group that lists its commands by name and imports a command only to run it."""
@@ -52,6 +62,8 @@ class LazyCommands(TyperGroup):
         return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and (meant := did_you_mean(args[0], list(COMMANDS))):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {meant!r}?")
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or command is None:
             return name, command, rest
@@ -96,11 +108,28 @@ def main() -> None:
     warnings.showwarning = partial(_show_warning, printed=set())
     warnings.simplefilter("always", EventCargoWarning)
     try:
-        app()
+        with arguments_shown_by(as_option):
+            app()
     except EventCargoError as error:
         _fail(str(error))
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def as_option(name: str, value: Any) -> str:
+    """An argument as written on the command line.
+
+    >>> as_option("max_time", "2h"), as_option("values", ["mileage", "heat"]), as_option("linear", False)
+    ('--max-time 2h', '--values mileage --values heat', '--no-linear')
+    """
+    if name in POSITIONAL:
+        return name.upper() if value is UNSET else f"{name.upper()} {shlex.quote(str(value))}"
+    option = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return option if value else f"--no-{name.replace('_', '-')}"
+    if isinstance(value, list | tuple):
+        return " ".join(f"{option} {shlex.quote(str(one))}" for one in value) or option
+    return option if value is UNSET or value is None else f"{option} {shlex.quote(str(value))}"
 
 
 def _fail(reason: str) -> None:

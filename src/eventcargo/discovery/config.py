@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eventcargo.config import Settings, setting
-from eventcargo.errors import ConfigError
+from eventcargo.durations import parse_duration
+from eventcargo.errors import ConfigError, argument
 from eventcargo.fusion.config import FuseConfig
-from eventcargo.models.training.budget import seconds
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.transformer.config import SIZES, TransformerConfig, transformer_size
 from eventcargo.oneshot.config import ExtractConfig
@@ -35,7 +35,7 @@ class DiscoverConfig(Settings):
     """default: linear term and small Transformer, total conditioning, both polarities; fast: a tiny
     Transformer; paper: the paper's models, test and criterion, not verified on the data"""
     max_time: str = "30m"
-    """time limit of the whole run, such as 90s, 30m or 2h"""
+    """time limit of the whole run, such as 90s, 30m or 1h30m"""
     test: Literal["", "total", "prefix", "both"] = ""
     """test of phase 1: total, prefix or both; empty: that of the preset"""
     criterion: str = ""
@@ -56,15 +56,15 @@ class DiscoverConfig(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.size and self.size not in SIZES:
-            raise ConfigError(f"size={self.size!r}: use {', '.join(SIZES)}")
-        seconds(self.max_time)
+            raise ConfigError(f"{argument('size', self.size)}: use {', '.join(SIZES)}")
+        parse_duration(self.max_time, "max_time")
         for stage in (self.transformer, self.train, self.extract, self.fuse):
             assert stage  # creating its config checks the settings of a stage
 
     @property
     def seconds(self) -> float:
         """Seconds the whole run may take."""
-        return seconds(self.max_time)
+        return parse_duration(self.max_time, "max_time")
 
     @property
     def transformer(self) -> TransformerConfig:

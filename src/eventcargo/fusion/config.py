@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from eventcargo.config import Settings, setting
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 
 Criterion = Literal["confident", "adaptive", "static", "union", "fpr", "bes", "caig"]
 CRITERIA = get_args(Criterion)
@@ -38,5 +38,6 @@ class FuseConfig(Settings):
         super().__post_init__()
         if self.tau_min > self.tau_max:
             raise ConfigError(
-                f"tau_min={self.tau_min} is above tau_max={self.tau_max}; choose tau_min <= tau_max"
+                f"{argument('tau_min', self.tau_min)} is above {argument('tau_max', self.tau_max)}; "
+                "choose tau_min <= tau_max"
             )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning, argument, counted
 
 FLAT_DECAY = 1.0
 """Decay rate if the quartiles are equal and their range gives none, as in the paper's listing."""
@@ -52,7 +52,10 @@ def adaptive(support: Mapping[str, int], tau_max: float = 0.5, tau_min: float = 
     _check_share("tau_max", tau_max)
     _check_share("tau_min", tau_min)
     if tau_min > tau_max:
-        raise ConfigError(f"tau_min={tau_min} is above tau_max={tau_max}; choose tau_min <= tau_max")
+        raise ConfigError(
+            f"{argument('tau_min', tau_min)} is above {argument('tau_max', tau_max)}; "
+            "choose tau_min <= tau_max"
+        )
     _check_support(support)
     midpoint, decay = _calibrated([count for count in support.values() if count > 0])
     return {
@@ -78,7 +81,7 @@ def _fall(decay: float, support: int, midpoint: float) -> float:
 
 def _check_share(name: str, value: float) -> None:
     if not 0 <= value <= 1:
-        raise ConfigError(f"{name}={value}: use a share of the sequences, from 0 to 1")
+        raise ConfigError(f"{argument(name, value)}: use a share of the sequences, from 0 to 1")
 
 
 def _check_support(support: Mapping[str, int]) -> None:
@@ -142,7 +145,7 @@ def exceeds(labels: Sequence[str], information: ArrayLike, costs: Mapping[str, f
 
 def _check_penalty(penalty: float) -> None:
     if not 0 <= penalty < math.inf:
-        raise ConfigError(f"penalty={penalty}: use a number of nats, 0 or more")
+        raise ConfigError(f"{argument('penalty', penalty)}: use a number of nats, 0 or more")
 
 
 Floats = NDArray[np.float64]
@@ -193,7 +196,7 @@ class BetaMixture:
     def cutoff(self, fpr: float) -> float:
         """The value that a false edge, Beta(1, beta), exceeds with probability fpr: 1 - fpr^(1 / beta)."""
         if not 0 < fpr < 1:
-            raise ConfigError(f"fpr={fpr}: use a false-positive rate between 0 and 1")
+            raise ConfigError(f"{argument('fpr', fpr)}: use a false-positive rate between 0 and 1")
         return float(-np.expm1(np.log(fpr) / self.beta))
 
     def _is_near(self, other: "BetaMixture") -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from eventcargo.edges import POLARITIES, POSITIVES, EdgeFolder, EdgeTable, summed
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, argument
 from eventcargo.files import atomic_folder, read_document, write_document
 from eventcargo.fusion.counting import TESTS
 from eventcargo.fusion.votes import TABLES, Count, Kind, Votes
@@ -108,7 +108,7 @@ class VoteStore:
         ]
         if not parts:
             available = ", ".join(self.tests) or "no test"
-            raise ConfigError(f"test={test!r} has no votes here; votes are of {available}")
+            raise ConfigError(f"{argument('test', test)} has no votes here; votes are of {available}")
         rows = pl.concat(parts).join(self._rates, on="label", how="left", maintain_order="left")
         # KL = cross entropy of P(label | rest) and P(label) - entropy; it is linear in the means of both
         p, rate = pl.col("before"), pl.col("rate")

@@ -11,7 +11,7 @@ from functools import cached_property
 import polars as pl
 
 from eventcargo.edges import POLARITIES, EdgeTable, summed
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, argument
 from eventcargo.fusion.counting import (
     GRAINS,
     KINDS,
@@ -194,7 +194,7 @@ def _check_tested(keys: pl.Series, support: pl.DataFrame) -> None:
 def _check_kind(test: str, polarity: str) -> None:
     for name, value, allowed in (("test", test, TESTS), ("polarity", polarity, POLARITIES)):
         if value not in allowed:
-            raise ConfigError(f"{name}={value!r}: use {' or '.join(allowed)}")
+            raise ConfigError(f"{argument(name, value)}: use {' or '.join(allowed)}")
 
 
 def _more(part: str, whole: str) -> pl.Expr:

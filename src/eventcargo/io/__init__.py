@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from eventcargo.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from eventcargo.io.config import ReadConfig
     from eventcargo.io.graph_paths import check_graph_path
     from eventcargo.io.graphs import read_graph, write_graph
     from eventcargo.io.meds import read_meds, read_meds_splits
@@ -15,6 +16,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "config": "ReadConfig",
             "graph_paths": "check_graph_path",
             "graphs": "read_graph write_graph",
             "meds": "read_meds read_meds_splits",
@@ -25,6 +27,7 @@ else:
     )
 
 __all__ = [
+    "ReadConfig",
     "check_graph_path",
     "graph_to_networkx",
     "graph_to_strengths",

@@ -1,18 +1,19 @@
 """Column collectors: take Arrow arrays batch by batch, return compact numpy columns.
 
 Names become integer codes (`NameColumn`) and times become float64 (`TimeColumn`), so a row takes a few bytes.
-An unusable value raises `BadValueError` with its offset; `collect` adds file and row.
+A collector tells which values it cannot use; `collect` leaves out their rows and notes file and row.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eventcargo.errors import DataError
+from eventcargo.io.problems import Bad, Problems, bad_values, file_rows
 from eventcargo.io.sources import Source
 
 SETTLE = 1 << 20
@@ -23,32 +24,107 @@ LARGEST_EXACT = 1 << 53
 """float64 represents every integer up to this one exactly."""
 
 
-class BadValueError(Exception):
-    """An unusable value: the reason, and the value's offset in the array."""
-
-    def __init__(self, reason: str, offset: int) -> None:
-        super().__init__(reason)
-        self.offset = offset
-
-
 class Collector(Protocol):
-    def add(self, values: pa.Array) -> None: ...
+    """One column: `parse` reads values and tells the bad ones, `keep` takes what was read without any."""
+
+    def parse(self, values: pa.Array) -> tuple[Any, list[Bad]]: ...
+
+    def keep(self, parsed: Any) -> None: ...
 
 
-def collect(sources: Iterable[Source], collectors: Mapping[str, Collector]) -> int:
-    """Feed each collector its column from all sources; return the number of rows."""
-    total = 0
-    for source in sources:
-        before = 0
-        for batch in source.read(list(collectors)):
-            for column, collector in collectors.items():
-                try:
-                    collector.add(batch.column(column))
-                except BadValueError as bad:
-                    raise DataError(f"{source.place}, row {before + bad.offset + 1}: {bad}") from None
-            before += batch.num_rows
-        total += before
-    return total
+@dataclass(frozen=True)
+class Table:
+    """How many rows of a table were taken, and the numbers of the rows left out."""
+
+    place: str
+    n_rows: int
+    removed: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What `collect` took from each table."""
+
+    tables: list[Table]
+
+    @property
+    def n_rows(self) -> int:
+        return sum(table.n_rows for table in self.tables)
+
+    def rows(
+        self, positions: NDArray[np.int64]
+    ) -> Iterable[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
+        """Rows by their position among all that were taken: table by table, positions and row numbers."""
+        start = 0
+        for table in self.tables:
+            here = positions[(positions >= start) & (positions < start + table.n_rows)]
+            if len(here):
+                yield table.place, here, file_rows(here - start, table.removed)
+            start += table.n_rows
+
+
+def collect(
+    sources: Iterable[Source],
+    collectors: Mapping[str, Collector],
+    problems: Problems | None = None,
+    id_column: str = "",
+) -> Collected:
+    """Feed each collector its column from all sources.
+
+    Rows with a bad value are left out and noted in `problems`, with their ids; without it, they are refused.
+    """
+    noted = Problems() if problems is None else problems
+    tables = [_collect(source, collectors, noted, id_column) for source in sources]
+    if problems is None:
+        noted.settle()
+    return Collected(tables)
+
+
+def _collect(
+    source: Source, collectors: Mapping[str, Collector], problems: Problems, id_column: str
+) -> Table:
+    n_read, n_rows, removed = 0, 0, [np.zeros(0, np.int64)]
+    for batch in source.read(list(collectors)):
+        columns = {name: plain(batch.column(name)) for name in collectors}
+        parsed, bad = _parse(columns, collectors)
+        if bad:
+            usable = _note(bad, batch.num_rows, n_read, source.place, problems)
+            if id_column:
+                lost = columns[id_column].filter(pa.array(~usable)).drop_null()
+                problems.lost_ids.update(map(str, lost.unique().to_pylist()))
+            at = n_read + np.flatnonzero(~usable)
+            removed.append(file_rows(at, problems.broken(source.place)))
+            columns = {name: values.filter(pa.array(usable)) for name, values in columns.items()}
+            parsed, bad = _parse(columns, collectors)
+            assert not bad
+            n_rows -= len(at)
+        for name, collector in collectors.items():
+            collector.keep(parsed[name])
+        n_read += batch.num_rows
+        n_rows += batch.num_rows
+    removed.append(problems.broken(source.place))
+    return Table(source.place, n_rows, np.sort(np.concatenate(removed)))
+
+
+def _parse(
+    columns: dict[str, pa.Array], collectors: Mapping[str, Collector]
+) -> tuple[dict[str, Any], list[Bad]]:
+    parsed, bad = {}, []
+    for name, collector in collectors.items():
+        parsed[name], bad_here = collector.parse(columns[name])
+        bad += bad_here
+    return parsed, bad
+
+
+def _note(bad: list[Bad], size: int, before: int, place: str, problems: Problems) -> NDArray[np.bool_]:
+    """Note the bad rows of a batch; return which rows are usable."""
+    usable = np.ones(size, bool)
+    for one in bad:
+        usable[one.offsets] = False
+        rows = file_rows(before + one.offsets, problems.broken(place))
+        problems.add(one.kind, place, rows.tolist(), one.shown)
+    problems.n_rows += int((~usable).sum())
+    return usable
 
 
 class NameColumn:
@@ -61,8 +137,8 @@ class NameColumn:
         self._waiting: list[pa.Array] = []
         self._n_waiting = 0
 
-    def add(self, values: pa.Array) -> None:
-        codes, names = self._encode(values)
+    def keep(self, parsed: tuple[NDArray[np.int32], pa.Array]) -> None:
+        codes, names = parsed
         self._codes.append(codes)
         self._waiting.append(names)
         self._n_waiting += len(names)
@@ -82,45 +158,37 @@ class NameColumn:
             codes[start : start + SETTLE] = rank[codes[start : start + SETTLE]]
         return codes, self._names.take(pa.array(order))
 
-    def _encode(self, values: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
+    def parse(self, values: pa.Array) -> tuple[tuple[NDArray[np.int32], pa.Array], list[Bad]]:
         values = plain(values)  # categories may be unused, or equal as strings
-        self._check_type(values)
-        if values.null_count:
-            raise BadValueError(
-                f"{self.column} is null; every row needs a value", first_true(pc.is_null(values))
-            )
+        if bad := self._wrong_type(values):
+            return (np.zeros(0, np.int32), values), bad
+        needed = "every row needs a value"
+        bad = bad_values(f"{self.column} is", needed, pc.is_null(values), values) if values.null_count else []
         encoded = values.dictionary_encode()
-        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         names = encoded.dictionary.cast(pa.large_string())
-        self._check_names(codes, names)
-        return codes, names
-
-    def _check_type(self, values: pa.Array) -> None:
-        kind = values.type
-        if pa.types.is_floating(kind):
-            raise BadValueError(
-                f"{self.column} is the float {values[0].as_py()!r}; use strings or integers. pandas turns an "
-                "integer column with gaps into floats: fill the gaps and cast the column",
-                0,
+        broken = _not_utf8(names)
+        if len(broken):
+            is_bad = np.isin(codes, broken)
+            shown = [values[int(i)].as_buffer().to_pybytes() for i in np.flatnonzero(is_bad)[:1]]
+            bad += bad_values(
+                f"{self.column} is", "not valid UTF-8; convert the column", is_bad, shown * len(codes)
             )
-        if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-            raise BadValueError(
-                f"{self.column} is {values[0].as_py()!r} of type {kind}; use strings or integers", 0
-            )
-
-    def _check_names(self, codes: NDArray[np.int32], names: pa.Array) -> None:
-        try:
-            names.validate(full=True)
-        except pa.ArrowInvalid:
-            bad = next(i for i in range(len(names)) if not _is_utf8(names[i].as_buffer().to_pybytes()))
-            raise BadValueError(
-                f"{self.column} is not valid UTF-8; convert the column", int(np.argmax(codes == bad))
-            ) from None
         empty = pc.index(names, pa.scalar("", pa.large_string())).as_py()
         if empty >= 0:
-            raise BadValueError(
-                f"{self.column} is empty; every row needs a value", int(np.argmax(codes == empty))
+            bad += bad_values(f"{self.column} is", needed, codes == empty, values)
+        return (codes, names), bad
+
+    def _wrong_type(self, values: pa.Array) -> list[Bad]:
+        kind = values.type
+        if is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind):
+            return []
+        advice = f"use strings or integers, not the type {kind}"
+        if pa.types.is_floating(kind):
+            advice += (
+                ". pandas turns an integer column with gaps into floats: fill the gaps and cast the column"
             )
+        return bad_values(f"{self.column} is", advice, np.ones(len(values), bool), values)
 
     def _settle(self) -> None:
         """Number the buffered names; known names come first and so keep their numbers."""
@@ -135,34 +203,41 @@ class NameColumn:
 
 
 def plain(values: pa.Array) -> pa.Array:
-    """The decoded values of a dictionary array; other arrays unchanged."""
-    if not pa.types.is_dictionary(values.type):
-        return values
-    words = values.dictionary
-    if pa.types.is_string_view(words.type):  # polars' categories, which Arrow cannot decode as they are
-        words = words.cast(pa.large_string())
-    return pa.DictionaryArray.from_arrays(values.indices, words).dictionary_decode()
+    """The decoded values of a dictionary array, and views of strings as strings; other arrays unchanged."""
+    if pa.types.is_dictionary(values.type):
+        words = plain(values.dictionary)
+        return pa.DictionaryArray.from_arrays(values.indices, words).dictionary_decode()
+    if pa.types.is_string_view(values.type):  # Arrow can neither decode nor filter them
+        return values.cast(pa.large_string())
+    return values
 
 
 def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def exact_floats(column: str, values: pa.Array, advice: str) -> pa.Array:
-    """Typed numbers as float64; refuse integers that would lose digits."""
-    if pa.types.is_integer(values.type):
-        ends = pc.min_max(values).as_py()
-        if ends["min"] < -LARGEST_EXACT or ends["max"] > LARGEST_EXACT:
-            worst = ends["max"] if ends["max"] > LARGEST_EXACT else ends["min"]
-            raise BadValueError(
-                f"{column} is {worst}, beyond 2**53, where float64 loses digits; {advice}",
-                int(pc.index(values, pa.scalar(worst, values.type)).as_py()),
-            )
-    return values.cast(pa.float64(), safe=False)
+def inexact(subject: str, values: pa.Array, advice: str) -> list[Bad]:
+    """The integers that would lose digits as float64."""
+    if not pa.types.is_integer(values.type):
+        return []
+    ends = pc.min_max(values).as_py()
+    if ends["min"] is None or (ends["min"] >= -LARGEST_EXACT and ends["max"] <= LARGEST_EXACT):
+        return []
+    is_large = pc.or_(pc.less(values, -LARGEST_EXACT), pc.greater(values, LARGEST_EXACT))
+    return bad_values(
+        subject, f"beyond 2**53, where float64 loses digits; {advice}", is_large.fill_null(False), values
+    )
 
 
-def first_true(mask: pa.Array) -> int:
-    return int(pc.index(mask, pa.scalar(True)).as_py())
+def _not_utf8(names: pa.Array) -> NDArray[np.int64]:
+    """The numbers of the names that are not valid UTF-8."""
+    try:
+        names.validate(full=True)
+    except pa.ArrowInvalid:
+        return np.array(
+            [i for i in range(len(names)) if not _is_utf8(names[i].as_buffer().to_pybytes())], np.int64
+        )
+    return np.zeros(0, np.int64)
 
 
 def _is_utf8(value: bytes) -> bool:

@@ -1,106 +1,145 @@
 """JSON Lines files (one object per line) as Arrow record batches.
 
-The standard library reads them, so that every error names its line. The columns are the keys of all objects;
-a key that an object lacks is null.
+The standard library reads them, so that every problem names its row. The columns are the keys of all objects;
+a key that an object lacks is null. A row is a line that is not blank.
 """
 
 import json
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
 
 from eventcargo.errors import DataError
-from eventcargo.io.bisection import first_failure
-from eventcargo.io.text import BOM, GZIP_ERRORS, check_utf8, open_bytes
+from eventcargo.io.problems import Kind, Problems, show
+from eventcargo.io.text import TextFile
 
 BATCH_LINES = 50_000
 ERRORS = (pa.ArrowException, UnicodeEncodeError, OverflowError)
 
+NOT_JSON = Kind("not an object in JSON:", "every line must hold one, such as {...}")
 
-def read_keys(path: Path) -> list[str]:
-    """The keys of all objects, in order of appearance; refuse a broken line."""
+Rows = list[tuple[int, dict[str, Any]]]
+"""Objects with their row numbers."""
+
+
+def read_keys(text: TextFile) -> list[str]:
+    """The keys of all objects, in order of appearance."""
     keys: dict[str, None] = {}
-    for rows in _chunks(path):
-        for row in rows:
+    for rows in _chunks(text, Problems()):
+        for _, row in rows:
             if row.keys() != keys.keys():
                 keys.update(dict.fromkeys(row))
     if not keys:
-        raise DataError(f"{path} is empty; every line must hold one JSON object")
-    _check_unicode(path, keys)
+        raise DataError(f"{text.path} is empty; every line must hold one JSON object")
+    _check_unicode(text, keys)
     return list(keys)
 
 
-def read(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Batches of these columns."""
-    before = 0
-    for rows in _chunks(path):
-        arrays = [_column(path, before, column, [row.get(column) for row in rows]) for column in columns]
-        yield pa.RecordBatch.from_arrays(arrays, columns)
-        before += len(rows)
+def read(text: TextFile, problems: Problems | None, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """Batches of these columns; broken rows are left out and noted in `problems`.
+
+    Without `problems`, the first broken row is refused.
+    """
+    noted = Problems() if problems is None else problems
+    for rows in _chunks(text, noted):
+        batch = _batch(rows, columns)
+        if batch is None:
+            batch = _batch(_without_misfits(text, rows, columns, noted), columns)
+        if problems is None and noted:
+            noted.refuse()
+        yield batch
 
 
-def _check_unicode(path: Path, keys: Iterable[str]) -> None:
+def _batch(rows: Rows, columns: list[str]) -> pa.RecordBatch | None:
+    """The rows as a batch; None if the values of a column do not go together."""
+    try:
+        arrays = [pa.array(*_column(rows, column)) for column in columns]
+    except ERRORS:
+        return None
+    return pa.RecordBatch.from_arrays(arrays, columns)
+
+
+def _column(rows: Rows, column: str) -> tuple[list[Any], pa.DataType | None]:
+    """The values of a column and their type; numbers among strings become strings, for one parser."""
+    values = [row.get(column) for _, row in rows]
+    kinds = set(map(type, values))
+    if str not in kinds:
+        return values, None
+    if kinds & {int, float}:
+        values = [repr(value) if type(value) in (int, float) else value for value in values]
+    return values, pa.large_string()
+
+
+def _without_misfits(text: TextFile, rows: Rows, columns: list[str], problems: Problems) -> Rows:
+    """The rows whose values go together; the others are noted."""
+    for column in columns:
+        values, kind = _column(rows, column)
+        fits = [_fits(value, kind, values) for value in values]
+        problem = Kind(f"{column} is", "use numbers or strings of valid Unicode, the same kind in all rows")
+        for (number, _), value, fit in zip(rows, values, fits, strict=True):
+            if not fit:
+                problems.add_broken(problem, str(text.path), number, show(value))
+        rows = [row for row, fit in zip(rows, fits, strict=True) if fit]
+    return rows
+
+
+def _fits(value: Any, kind: pa.DataType | None, values: list[Any]) -> bool:
+    """Whether a value is of the type of its column, or of the type of the column's first value."""
+    try:
+        pa.array([value], kind)
+    except ERRORS:
+        return False
+    if kind is not None or value is None:
+        return True
+    first = type(next(value for value in values if value is not None))
+    return type(value) is first or {type(value), first} == {int, float}
+
+
+def _check_unicode(text: TextFile, keys: Iterable[str]) -> None:
     for key in keys:
         try:
             key.encode("utf-8")
         except UnicodeEncodeError:
-            raise DataError(f"{path} has the key {key!r}, which is not valid Unicode; rename it") from None
+            raise DataError(
+                f"{text.path} has the key {key!r}, which is not valid Unicode; rename it"
+            ) from None
 
 
-def _chunks(path: Path) -> Iterator[list[dict[str, Any]]]:
-    """The objects of the file, in chunks of `BATCH_LINES` lines."""
+def _chunks(text: TextFile, problems: Problems) -> Iterator[Rows]:
+    """The objects of the file, in chunks of `BATCH_LINES` rows."""
     before = 0
-    try:
-        with open_bytes(path) as file:
-            while lines := list(islice(file, BATCH_LINES)):
-                if before == 0:
-                    lines[0] = lines[0].removeprefix(BOM)
-                yield _parse_lines(path, before, lines)
-                before += len(lines)
-    except GZIP_ERRORS as error:
-        raise DataError(f"{path} is damaged: {error}; write it again") from None
+    with text.open(newline="\n") as file:
+        filled = (line for line in file if not line.isspace())
+        while lines := list(islice(filled, BATCH_LINES)):
+            yield _parse_lines(text, before, lines, problems)
+            before += len(lines)
 
 
-def _parse_lines(path: Path, before: int, lines: list[bytes]) -> list[dict[str, Any]]:
+def _parse_lines(text: TextFile, before: int, lines: list[str], problems: Problems) -> Rows:
     """The objects of some lines: parsed together, which is fast, or line by line if one is broken."""
-    filled = [(number, line) for number, line in enumerate(lines, start=before + 1) if line.strip()]
     try:
-        rows = json.loads((b"[" + b",".join(line for _, line in filled) + b"]").decode("utf-8"))
+        rows = json.loads(f"[{','.join(lines)}]")
     except (ValueError, RecursionError):
         rows = []
-    if len(rows) == len(filled) and all(type(row) is dict for row in rows):
-        return cast(list[dict[str, Any]], rows)
-    return [_parse(path, number, line) for number, line in filled]
+    numbers = range(before + 1, before + len(lines) + 1)
+    if len(rows) == len(lines) and all(type(row) is dict for row in rows):
+        return list(zip(numbers, cast(list[dict[str, Any]], rows), strict=True))
+    parsed = []
+    for number, line in zip(numbers, lines, strict=True):
+        row = _parse(line)
+        if row is None:
+            problems.add_broken(NOT_JSON, str(text.path), number, show(line.strip()))
+        else:
+            parsed.append((number, row))
+    return parsed
 
 
-def _parse(path: Path, number: int, line: bytes) -> dict[str, Any]:
+def _parse(line: str) -> dict[str, Any] | None:
+    """The object of one line, or None."""
     try:
-        row = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError:
-        check_utf8(path)
-        raise
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}, line {number}: not JSON: {error}") from None
-    if not isinstance(row, dict):
-        raise DataError(f"{path}, line {number}: a {type(row).__name__}, not an object such as {{...}}")
-    return row
-
-
-def _column(path: Path, before: int, column: str, values: list[Any]) -> pa.Array:
-    """One Arrow array; numbers among strings become strings, so that one parser reads them all."""
-    kinds = {type(value) for value in values}
-    if str in kinds and kinds & {int, float}:
-        values = [repr(value) if type(value) in (int, float) else value for value in values]
-    build = partial(pa.array, type=pa.large_string() if str in kinds else None)
-    try:
-        return build(values)
-    except ERRORS:
-        offset = first_failure(build, values, ERRORS)
-        raise DataError(
-            f"{path}, row {before + offset + 1}: {column} is {values[offset]!r}; "
-            "use numbers or strings of valid Unicode, the same kind in all rows"
-        ) from None
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None

@@ -1,6 +1,6 @@
 """Read labels, long (a row per sequence and label) or wide (a 0/1 column per label), into ragged rows."""
 
-import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,34 +8,86 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eventcargo.errors import DataError, EventCargoWarning, counted
+from eventcargo.errors import ConfigError, DataError, argument, counted, warn
 from eventcargo.events import Ragged
-from eventcargo.io.columns import BadValueError, NameColumn, collect, first_true, is_text, plain
-from eventcargo.io.sources import Source, open_sources
+from eventcargo.io.columns import Collected, Collector, NameColumn, collect, is_text, plain
+from eventcargo.io.config import ReadConfig
+from eventcargo.io.dates import not_dates
+from eventcargo.io.problems import SHOWN_ROWS, Bad, Kind, Problems, bad_values, show
+from eventcargo.io.sources import READING, Source, open_sources
 
 LABEL = "label"
+LABEL_WORDS = ("label", "outcome", "target", "class", "diagnosis", "fault", "failure", "category", "result")
+"""Words in the name of a column that is likely to hold labels, the likeliest first."""
+
 TRUE = pa.array(["1", "1.0", "true"], pa.large_string())
 FALSE = pa.array(["0", "0.0", "false"], pa.large_string())
 
-Marks = tuple[pa.Array, NDArray[np.int32], NDArray[np.int32], list[str]]
-"""Sequence ids; for every mark the number of its sequence and of its label; the names of the labels."""
+
+@dataclass(frozen=True)
+class Marks:
+    """The labels of one table.
+
+    The sequence ids, sorted; for every row the number of its id; for every mark its row and the number of its
+    label; the names of the labels.
+    """
+
+    ids: pa.Array
+    rows: NDArray[np.int32]
+    mark_rows: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    names: list[str]
+    collected: Collected
 
 
 def read_labels(
-    labels: Any, sequence_ids: pa.Array, sequence_id: str, label: str, unknown_labels: str
+    labels: Any,
+    sequence_ids: pa.Array,
+    sequence_id: str,
+    label: str,
+    unknown_labels: str = "refuse",
+    reading: ReadConfig = READING,
+    problems: Problems | None = None,
 ) -> tuple[Ragged, NDArray[np.int32], list[str]]:
-    """Rows, codes and names of the labels of these sequences."""
+    """Rows, codes and names of the labels of these sequences, from one table or a list of tables."""
     if labels is None:
         return label_rows(np.zeros(0, np.int64), np.zeros(0, np.int32), [], len(sequence_ids))
-    sources = open_sources(labels, "labels")
+    noted = Problems() if problems is None else problems
+    is_list = isinstance(labels, list | tuple)
+    if is_list and not labels:
+        raise ConfigError(f"{argument('labels', labels)}: give at least one table, or none")
+    names = [f"labels[{i}]" for i in range(len(labels))] if is_list else ["labels"]
+    tables = [
+        _read_table(open_sources(table, name, reading, noted), sequence_id, label, noted)
+        for table, name in zip(labels if is_list else [labels], names, strict=True)
+    ]
+    sequences = [find_sequences(table, sequence_ids, sequence_id, unknown_labels, noted) for table in tables]
+    if problems is None:
+        noted.settle()
+    return _join(tables, sequences, len(sequence_ids))
+
+
+def _read_table(sources: list[Source], sequence_id: str, label: str, problems: Problems) -> Marks:
     for source in sources:
         source.check_column(sequence_id, "sequence_id")
-    is_wide = label == LABEL and not any(LABEL in source.columns for source in sources)
-    marks = _read_wide(sources, sequence_id) if is_wide else _read_long(sources, sequence_id, label)
-    ids, sequences, codes, names = marks
-    rows = find_sequences(ids, sequence_ids, unknown_labels)[sequences]
-    codes = codes[rows >= 0]
-    return label_rows(rows[rows >= 0], codes, names, len(sequence_ids))
+    if label == LABEL and not any(LABEL in source.columns for source in sources):
+        return _read_wide(sources, sequence_id, problems)
+    return _read_long(sources, sequence_id, label, problems)
+
+
+def _join(
+    tables: list[Marks], sequences: list[NDArray[np.int64]], n_sequences: int
+) -> tuple[Ragged, NDArray[np.int32], list[str]]:
+    """The labels of all tables; `sequences` has the sequence of each of their rows, -1 for an unknown one."""
+    names = sorted({name for table in tables for name in table.names})
+    number = {name: i for i, name in enumerate(names)}
+    rows, codes = [], []
+    for table, sequence in zip(tables, sequences, strict=True):
+        owners = sequence[table.mark_rows]
+        numbers = np.array([number[name] for name in table.names], np.int32)
+        rows.append(owners[owners >= 0])
+        codes.append(numbers[table.codes[owners >= 0]])
+    return label_rows(np.concatenate(rows), np.concatenate(codes), names, n_sequences)
 
 
 def label_rows(
@@ -45,39 +97,67 @@ def label_rows(
     width = max(len(names), 1)
     keys, counts = np.unique(sequences.astype(np.int64) * width + codes, return_counts=True)
     if n_repeated := int(counts.sum()) - len(keys):
-        warnings.warn(
-            f"dropped {counted(n_repeated, 'repeated label row')}",
-            EventCargoWarning,
-            stacklevel=4,
-        )
+        warn(f"dropped {counted(n_repeated, 'repeated label row')}")
     counts = np.bincount(keys // width, minlength=n_sequences)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return Ragged.from_offsets(offsets), (keys % width).astype(np.int32), names
 
 
-def find_sequences(ids: pa.Array, sequence_ids: pa.Array, unknown_labels: str) -> NDArray[np.int64]:
-    """The position of every id among the sequences; -1 for an unknown id with unknown_labels="drop"."""
-    positions = pc.index_in(ids, value_set=sequence_ids)
-    if positions.null_count:
-        first = ids.filter(pc.is_null(positions))[0].as_py()
-        unknown = counted(positions.null_count, "sequence")
-        message = f"labels name {unknown} without any event, the first: {first!r}"
-        if unknown_labels != "drop":
-            raise DataError(f'{message}; correct the ids, or pass unknown_labels="drop"')
-        warnings.warn(f"{message}; dropped these labels", EventCargoWarning, stacklevel=4)
-    rows: NDArray[np.int64] = positions.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return rows
+def find_sequences(
+    table: Marks, sequence_ids: pa.Array, sequence_id: str, unknown_labels: str, problems: Problems
+) -> NDArray[np.int64]:
+    """The sequence of every row of labels; -1 for an unknown one, which is noted or dropped."""
+    positions = pc.index_in(table.ids, value_set=sequence_ids)
+    sequences = positions.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    is_lost = pc.is_in(table.ids, pa.array(problems.lost_ids, pa.large_string()))
+    is_lost = is_lost.to_numpy(zero_copy_only=False) & (sequences < 0)
+    is_unknown = (sequences < 0) & ~is_lost
+    if is_lost.any() and problems.drops:
+        warn(
+            f"dropped the labels of {counted(int(is_lost.sum()), 'sequence')} of which no event could be used"
+        )
+    if is_unknown.any():
+        _tell_unknown(table, is_unknown, sequence_id, unknown_labels, problems)
+    return sequences[table.rows]
 
 
-def _read_long(sources: list[Source], sequence_id: str, label: str) -> Marks:
+def _tell_unknown(
+    table: Marks, is_unknown: NDArray[np.bool_], sequence_id: str, unknown_labels: str, problems: Problems
+) -> None:
+    count = counted(int(is_unknown.sum()), "sequence")
+    if unknown_labels == "drop":
+        first = table.ids[int(np.argmax(is_unknown))].as_py()
+        warn(f"labels name {count} without any event, the first: {first!r}; dropped these labels")
+        return
+    kind = Kind(
+        f"{sequence_id} is",
+        f"labels name {count} without any event; correct the ids, or pass "
+        f"{argument('unknown_labels', 'drop')}",
+        droppable=False,
+    )
+    for place, rows, numbers in table.collected.rows(np.flatnonzero(is_unknown[table.rows])):
+        shown = [show(table.ids[int(table.rows[row])]) for row in rows[:SHOWN_ROWS]]
+        problems.add(kind, place, numbers.tolist(), shown)
+
+
+def _check_rows(collected: Collected, sources: list[Source], problems: Problems) -> None:
+    """Refuse a table without usable rows."""
+    if collected.n_rows:
+        return
+    if problems:
+        problems.refuse()
+    raise DataError(f"{sources[0].place} is empty; leave labels out if no sequence carries a label")
+
+
+def _read_long(sources: list[Source], sequence_id: str, label: str, problems: Problems) -> Marks:
     for source in sources:
         source.check_column(label, "label")
     ids, labels = NameColumn(sequence_id), NameColumn(label)
-    if collect(sources, {sequence_id: ids, label: labels}) == 0:
-        raise DataError(f"{sources[0].place} is empty; leave labels out if no sequence carries a label")
-    sequences, names = ids.finish()
+    collected = collect(sources, {sequence_id: ids, label: labels}, problems)
+    _check_rows(collected, sources, problems)
+    rows, names = ids.finish()
     codes, label_names = labels.finish()
-    return names, sequences, codes, label_names.to_pylist()
+    return Marks(names, rows, np.arange(len(rows)), codes, label_names.to_pylist(), collected)
 
 
 class FlagColumn:
@@ -85,22 +165,27 @@ class FlagColumn:
 
     def __init__(self, column: str) -> None:
         self.column = column
+        self.n_seen = self.n_bad = 0
+        self.sample = pa.array([], pa.large_string())
+        """Some text in the column that is neither 0 nor 1."""
         self._before = 0
         self._rows: list[NDArray[np.int64]] = []
 
-    def add(self, values: pa.Array) -> None:
+    def parse(self, values: pa.Array) -> tuple[NDArray[np.bool_], list[Bad]]:
         values = plain(values)
         is_on, is_off = _flags(values)
-        bad = pc.invert(pc.fill_null(pc.or_(is_on, is_off), False))
-        if pc.any(bad).as_py():
-            offset = first_true(bad)
-            raise BadValueError(
-                f"label {self.column!r} is {values[offset].as_py()!r}; a wide table holds 0 and 1, or false "
-                "and true: drop columns that are not labels",
-                offset,
-            )
-        self._rows.append(np.flatnonzero(is_on.to_numpy(zero_copy_only=False)) + self._before)
-        self._before += len(values)
+        is_bad = pc.invert(pc.fill_null(pc.or_(is_on, is_off), False)).to_numpy(zero_copy_only=False)
+        self.n_seen += len(values)
+        self.n_bad += int(is_bad.sum())
+        if is_bad.any() and is_text(values.type):
+            self.sample = values.filter(pa.array(is_bad)).cast(pa.large_string())[:100].drop_null()
+        advice = "a wide table holds 0 and 1, or false and true: drop columns that are not labels"
+        bad = bad_values(f"label {self.column!r} is", advice, is_bad, values)
+        return pc.fill_null(is_on, False).to_numpy(zero_copy_only=False), bad
+
+    def keep(self, parsed: NDArray[np.bool_]) -> None:
+        self._rows.append(np.flatnonzero(parsed) + self._before)
+        self._before += len(parsed)
 
     def finish(self) -> NDArray[np.int64]:
         return np.concatenate([np.zeros(0, np.int64), *self._rows])
@@ -120,18 +205,44 @@ def _flags(values: pa.Array) -> tuple[pa.Array, pa.Array]:
     return nothing, nothing
 
 
-def _read_wide(sources: list[Source], sequence_id: str) -> Marks:
+def _read_wide(sources: list[Source], sequence_id: str, problems: Problems) -> Marks:
     names = sorted(set(sources[0].columns) - {sequence_id})
     for source in sources:
         _check_wide(source, sources[0], sequence_id)
     ids, flags = NameColumn(sequence_id), [FlagColumn(name) for name in names]
-    if collect(sources, {sequence_id: ids, **{flag.column: flag for flag in flags}}) == 0:
-        raise DataError(f"{sources[0].place} is empty; leave labels out if no sequence carries a label")
-    sequences, sequence_names = ids.finish()
-    _check_once(sequences, sequence_names)
-    rows = [flag.finish() for flag in flags]
-    codes = np.repeat(np.arange(len(names), dtype=np.int32), [len(marked) for marked in rows])
-    return sequence_names, sequences[np.concatenate(rows)], codes, names
+    collectors: dict[str, Collector] = {sequence_id: ids, **{flag.column: flag for flag in flags}}
+    collected = collect(sources, collectors, problems)
+    _check_not_long(sources[0], sequence_id, flags)
+    _check_rows(collected, sources, problems)
+    rows, sequence_names = ids.finish()
+    _check_once(rows, sequence_names, sequence_id, collected, problems)
+    marked = [flag.finish() for flag in flags]
+    codes = np.repeat(np.arange(len(names), dtype=np.int32), [len(some) for some in marked])
+    return Marks(sequence_names, rows, np.concatenate(marked), codes, names, collected)
+
+
+def _check_not_long(source: Source, sequence_id: str, flags: list[FlagColumn]) -> None:
+    """Refuse a long table whose column of labels has another name: no column is mostly 0 and 1."""
+    if any(2 * flag.n_bad <= flag.n_seen for flag in flags):
+        return
+    likely = _likely_label(flags)
+    if likely is None:
+        return
+    raise DataError(
+        f"{source.place} has no column {LABEL!r}, only {', '.join(map(repr, source.columns))}, and no column "
+        f"of 0 and 1 besides {sequence_id!r}: {likely.column!r} is {likely.sample[0].as_py()!r}; did you "
+        f"mean {argument('label', likely.column)}?"
+    )
+
+
+def _likely_label(flags: list[FlagColumn]) -> FlagColumn | None:
+    """The column of text that is likeliest to hold labels: by its name, or the first that has no dates."""
+    text = [flag for flag in flags if len(flag.sample) and not_dates(flag.sample).any()]
+    for word in LABEL_WORDS:
+        for flag in text:
+            if word in flag.column.casefold():
+                return flag
+    return text[0] if text else None
 
 
 def _check_wide(source: Source, first: Source, sequence_id: str) -> None:
@@ -147,12 +258,20 @@ def _check_wide(source: Source, first: Source, sequence_id: str) -> None:
         raise DataError(f"{source.place} has a column without a name; every label needs a name")
 
 
-def _check_once(sequences: NDArray[np.int32], names: pa.Array) -> None:
-    """Refuse a sequence with two rows in a wide table: they could contradict each other."""
-    counts = np.bincount(sequences, minlength=len(names))
-    if (counts > 1).any():
-        first = names[int(np.argmax(counts > 1))].as_py()
-        raise DataError(
-            f"wide labels have several rows for {counted(int((counts > 1).sum()), 'sequence')}, the first: "
-            f"{first!r}; merge them into one row"
+def _check_once(
+    rows: NDArray[np.int32], names: pa.Array, sequence_id: str, collected: Collected, problems: Problems
+) -> None:
+    """Note sequences with two rows in a wide table: they could contradict each other."""
+    is_repeated = np.bincount(rows, minlength=len(names)) > 1
+    if not is_repeated.any():
+        return
+    kind = Kind(
+        f"{sequence_id} is",
+        f"wide labels have several rows for {counted(int(is_repeated.sum()), 'sequence')}; merge them into "
+        "one row",
+        droppable=False,
+    )
+    for place, positions, numbers in collected.rows(np.flatnonzero(is_repeated[rows])):
+        problems.add(
+            kind, place, numbers.tolist(), [show(names[int(rows[i])]) for i in positions[:SHOWN_ROWS]]
         )

@@ -5,7 +5,6 @@ one prediction time: later events could not be known and are dropped. Numeric va
 on request, text values are not.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
+from eventcargo.errors import ConfigError, DataError, argument, counted, warn
 from eventcargo.events import EventDataset, Ragged
 from eventcargo.io.columns import NameColumn, collect
 from eventcargo.io.labels import label_rows
@@ -56,7 +55,7 @@ def read_meds(
     eventcargo.errors.DataError: no such folder/data does not exist; give the root of a MEDS data set
     """
     if static not in ("first", "drop"):
-        raise ConfigError(f"static={static!r}; use 'first' or 'drop'")
+        raise ConfigError(f"{argument('static', static)}: use first or drop")
     subjects = read_subjects(Path(root), static, values)
     if labels is None and (Path(root) / "labels").is_dir():
         labels = Path(root) / "labels"
@@ -112,10 +111,10 @@ def _cut(subjects: Subjects, samples: Samples, cohort_only: bool) -> Cuts:
     for i, (start, stop) in enumerate(zip(starts, subjects.rows.stops[which], strict=True)):
         stops[i] += np.searchsorted(subjects.times[start:stop], samples.times[i], side="right")
     if n_later := int((subjects.rows.stops[which] - stops).sum()):
-        _warn(f"dropped {counted(n_later, 'event')} after the prediction time")
+        warn(f"dropped {counted(n_later, 'event')} after the prediction time")
     outside = np.setdiff1d(np.arange(len(subjects.ids)), which)
     if cohort_only and len(outside):
-        _warn(f"dropped {len(outside):,} of {counted(len(subjects.ids), 'subject')}: in no task's cohort")
+        warn(f"dropped {len(outside):,} of {counted(len(subjects.ids), 'subject')}: in no task's cohort")
         outside = outside[:0]
     rest = _whole(subjects, outside)
     return Cuts(
@@ -144,7 +143,7 @@ def _dataset(
     usable = cuts.stops > cuts.starts
     usable[usable] &= np.isfinite(subjects.times[cuts.starts[usable]])
     if n_empty := int((~usable).sum()):
-        _warn(f"dropped {counted(n_empty, 'sequence')} without a timed event up to the prediction time")
+        warn(f"dropped {counted(n_empty, 'sequence')} without a timed event up to the prediction time")
     if not usable.any():
         raise DataError("no sequence with events remains; check times and prediction times")
     order = np.array(sorted(np.flatnonzero(usable), key=lambda i: cuts.names[i]))
@@ -173,7 +172,3 @@ def _labels(
     row_of[sample_of[sample_of >= 0]] = np.flatnonzero(sample_of >= 0)
     rows = row_of[samples.marked]
     return label_rows(rows[rows >= 0], samples.labels[rows >= 0], samples.label_names, len(sample_of))
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, EventCargoWarning, stacklevel=4)

@@ -15,53 +15,83 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, argument, did_you_mean
 from eventcargo.io import delimited, jsonlines
+from eventcargo.io.config import ReadConfig
+from eventcargo.io.problems import Problems
 from eventcargo.io.shards import file_format, find_shards
+from eventcargo.io.text import inspect
 
 Batches = Iterator[pa.RecordBatch]
 
 BATCH_ROWS = 1 << 18
+READING = ReadConfig()
 
 
 @dataclass(frozen=True)
 class Source:
-    """One table: its place for messages, its columns, and `read`, which streams the given columns."""
+    """One table: its place for messages, its columns, and `read`, which streams the given columns.
+
+    A source that cannot be read twice, or not in part, says so with `can_peek`.
+    """
 
     place: str
     columns: list[str]
     read: Callable[[list[str]], Batches]
+    can_peek: bool = True
 
     def __post_init__(self) -> None:
         name, count = next(iter(Counter(self.columns).most_common(1)), ("", 0))
         if count > 1:
             raise DataError(f"{self.place} has the column {name!r} {count} times; rename or drop one")
 
+    def peek(self, columns: list[str]) -> pa.RecordBatch | None:
+        """The first batch of these columns, if it can be had cheaply."""
+        if not self.can_peek or not columns:
+            return None
+        batches = self.read(columns)
+        try:
+            return next(batches, None)
+        finally:
+            batches.close()  # type: ignore[attr-defined]  # `read` is a generator
+
     def check_column(self, column: str, keyword: str) -> None:
-        """Refuse a source that lacks a column; the message names the keyword that maps it."""
+        """Refuse a source that lacks a column; the message names the argument that maps it."""
         if column not in self.columns:
+            meant = did_you_mean(column, self.columns)
+            advice = (
+                f"did you mean {argument(keyword, meant)}?"
+                if meant
+                else f"name the right one with {argument(keyword)}"
+            )
             raise DataError(
-                f"{self.place} has no column {column!r}, only {', '.join(map(repr, self.columns))}; "
-                f'name the right one with {keyword}="..."'
+                f"{self.place} has no column {column!r}, only {', '.join(map(repr, self.columns))}; {advice}"
             )
 
 
-def open_sources(given: Any, what: str) -> list[Source]:
-    """The tables of a path, frame or Arrow object; `what` names the object in messages."""
+def open_sources(
+    given: Any, what: str, reading: ReadConfig = READING, problems: Problems | None = None
+) -> list[Source]:
+    """The tables of a path, frame or Arrow object; `what` names the object in messages.
+
+    Rows that are broken as text are left out and noted in `problems`; without it, the first is refused.
+    """
     if isinstance(given, str | Path):
-        return [open_file(path) for path in find_shards(given)]
+        return [open_file(path, reading, problems) for path in find_shards(given)]
     return [_open_frame(given, f"the {what} table")]
 
 
-def open_file(path: Path) -> Source:
+def open_file(path: Path, reading: ReadConfig = READING, problems: Problems | None = None) -> Source:
     """The table in one file."""
     kind = file_format(path)
     if kind == "parquet":
         return Source(str(path), _parquet_columns(path), partial(_read_parquet, path))
+    text = inspect(path, reading.encoding)
     if kind == "jsonl":
-        return Source(str(path), jsonlines.read_keys(path), partial(jsonlines.read, path))
-    delimiter = "\t" if kind == "tsv" else ","
-    return Source(str(path), delimited.read_header(path, delimiter), partial(delimited.read, path, delimiter))
+        return Source(str(path), jsonlines.read_keys(text), partial(jsonlines.read, text, problems))
+    separator = reading.delimiter or ("\t" if kind == "tsv" else delimited.find_separator(text))
+    header = delimited.read_header(text, separator)
+    return Source(str(path), header, partial(delimited.read, text, separator, problems))
 
 
 def _parquet_columns(path: Path) -> list[str]:
@@ -87,7 +117,7 @@ def _without_index(names: Sequence[str]) -> list[str]:
 
 def _open_frame(given: Any, place: str) -> Source:
     if isinstance(given, pl.LazyFrame):
-        return Source(place, given.collect_schema().names(), partial(_read_lazy, given))
+        return Source(place, given.collect_schema().names(), partial(_read_lazy, given), can_peek=False)
     if not hasattr(given, "__arrow_c_stream__"):
         raise DataError(
             f"{place} is a {type(given).__name__}; use a path, a pandas or polars frame, "
@@ -101,7 +131,9 @@ def _open_frame(given: Any, place: str) -> Source:
         reader = pa.RecordBatchReader.from_stream(given)
     except pa.ArrowException as error:
         raise DataError(f"{place} is not a table: {error}; give a table with named columns") from None
-    return Source(place, _without_index(reader.schema.names), lambda columns: _select(reader, columns))
+    return Source(
+        place, _without_index(reader.schema.names), lambda columns: _select(reader, columns), can_peek=False
+    )
 
 
 def _read_lazy(frame: pl.LazyFrame, columns: list[str]) -> Batches:

@@ -1,6 +1,5 @@
 """Read the subjects of a MEDS data set: the Parquet files under `data`, as sorted rows of codes and times."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eventcargo.errors import DataError, EventCargoWarning, counted
+from eventcargo.errors import DataError, counted, warn
 from eventcargo.events import Ragged
-from eventcargo.io.columns import BadValueError, Collector, NameColumn, collect, first_true
+from eventcargo.io.columns import Collector, NameColumn, collect
+from eventcargo.io.problems import Bad, bad_values
 from eventcargo.io.shards import visible_files
 from eventcargo.io.sources import Source, open_file
 from eventcargo.io.times import TimeColumn
@@ -40,12 +40,14 @@ class SubjectColumn:
     def __init__(self) -> None:
         self._values: list[NDArray[np.int64]] = []
 
-    def add(self, values: pa.Array) -> None:
+    def parse(self, values: pa.Array) -> tuple[pa.Array, list[Bad]]:
         if not pa.types.is_integer(values.type):
-            raise BadValueError(f"subject_id has type {values.type}; MEDS needs int64", 0)
-        if values.null_count:
-            raise BadValueError("subject_id is null; every row needs an id", first_true(pc.is_null(values)))
-        self._values.append(values.cast(pa.int64()).to_numpy(zero_copy_only=False))
+            advice = f"the column has type {values.type}; MEDS needs int64"
+            return values, bad_values("subject_id is", advice, np.ones(len(values), bool), values)
+        return values, bad_values("subject_id is", "every row needs an id", pc.is_null(values), values)
+
+    def keep(self, parsed: pa.Array) -> None:
+        self._values.append(parsed.cast(pa.int64()).to_numpy(zero_copy_only=False))
 
     def finish(self) -> NDArray[np.int64]:
         return np.concatenate([np.zeros(0, np.int64), *self._values])
@@ -71,7 +73,7 @@ def read_subjects(root: Path, static: Static, values: Sequence[str] = ()) -> Sub
     collectors: dict[str, Collector] = {"subject_id": subjects, "time": times, "code": codes}
     extra = open_values(sources, values, list(collectors))
     collectors.update({column.column: column for column in extra})
-    if collect(sources, collectors) == 0:
+    if collect(sources, collectors).n_rows == 0:
         raise DataError(f"{folder} holds no events: {counted(len(sources), 'Parquet file')} without a row")
     if times.kind == "number":
         raise DataError(f"{sources[0].place}: time is a number; MEDS needs timestamps")
@@ -93,9 +95,7 @@ def _sorted_subjects(
     values = gather_values(columns, slice(None), len(times))
     n_static = int(np.isnan(times).sum())
     if static == "drop" and n_static:
-        warnings.warn(
-            f"dropped {counted(n_static, 'static event')} without a time", EventCargoWarning, stacklevel=4
-        )
+        warn(f"dropped {counted(n_static, 'static event')} without a time")
         timed = ~np.isnan(times)
         owners, events, times, values = owners[timed], events[timed], times[timed], values[timed]
     order = np.lexsort((np.where(np.isnan(times), -np.inf, times), owners))

@@ -11,13 +11,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, DataError, counted
+from eventcargo.errors import ConfigError, DataError, argument, counted
 from eventcargo.events import EventDataset, Ragged, TimeKind
 from eventcargo.io.columns import Collector, NameColumn, collect
+from eventcargo.io.config import ReadConfig
+from eventcargo.io.forgotten_time import warn_of_times
 from eventcargo.io.labels import read_labels
 from eventcargo.io.pairs import tables_from_pairs
+from eventcargo.io.problems import Problems
 from eventcargo.io.shards import find_beside
-from eventcargo.io.sources import Source, open_sources
+from eventcargo.io.sources import READING, Source, open_sources
 from eventcargo.io.times import TimeColumn
 from eventcargo.io.values import ValueColumn, gather_values, open_values
 
@@ -36,6 +39,7 @@ def read_events(
     label: str = "label",
     values: Sequence[str] = (),
     unknown_labels: UnknownLabels = "refuse",
+    reading: ReadConfig = READING,
 ) -> EventDataset:
     """Read a data set from a table of events (sequence_id, time, event) and a table of labels.
 
@@ -47,52 +51,66 @@ def read_events(
     Parameters
     ----------
     labels
-        Long, with the columns sequence_id and label, or wide, with a column of 0 and 1 for each label. None:
-        no sequence carries a label.
+        Long, with the columns sequence_id and label, or wide, with a column of 0 and 1 for each label; or a
+        list of such tables. None: no sequence carries a label.
     sequence_id, time, event, label
         Column names. Without a column `time`, or with time=None, the order of rows is the order of events.
         Dates become seconds since 1970 UTC; dates without a time zone are read as UTC. Strings are read as
-        numbers or as ISO-8601 dates.
+        numbers or as ISO-8601 dates; `reading` has other formats and zones.
     values
         Further numeric columns of the events, such as mileage. Nulls, empty fields and NaN mean "not
         recorded".
     unknown_labels
         What to do with labels of sequences without events: "refuse", or "drop" with a warning.
+    reading
+        Formats of text and dates, and what to do with rows that cannot be used (`ReadConfig`). All such rows
+        of all tables are told at once.
 
     >>> data = read_events([(["P01", "U02"], ["brake"]), (["U02"], [])])
     >>> data.event_names, data[0].labels, data.time_kind
     (('P01', 'U02'), ('brake',), 'order')
     """
     if unknown_labels not in ("refuse", "drop"):
-        raise ConfigError(f"unknown_labels={unknown_labels!r}; use 'refuse' or 'drop'")
+        raise ConfigError(f"{argument('unknown_labels', unknown_labels)}: use refuse or drop")
     if isinstance(events, list | tuple):
-        if labels is not None:
-            raise ConfigError("the pairs already contain the labels; leave labels=None")
-        if values:
-            raise ConfigError(
-                f"values={list(values)}: pairs have no columns; use EventDataset.from_sequences"
-            )
+        _check_pairs(labels, values)
         events, labels, time = tables_from_pairs(events)
         sequence_id, event, label = "sequence_id", "event", "label"
     elif isinstance(events, str | Path) and Path(events).is_dir():
         if (Path(events) / "dataset.json").is_file():
             return _load(Path(events), labels, values)
         events, labels = _inside(Path(events), labels)
-    ids, columns = _read_rows(open_sources(events, "events"), sequence_id, time, event, values)
-    label_rows, label_codes, label_names = read_labels(labels, ids, sequence_id, label, unknown_labels)
+    problems = Problems(reading.on_bad_row)
+    sources = open_sources(events, "events", reading, problems)
+    ids, columns = _read_rows(sources, sequence_id, time, event, values, reading, problems)
+    label_rows, label_codes, label_names = read_labels(
+        labels, ids, sequence_id, label, unknown_labels, reading, problems
+    )
+    problems.settle()
     return EventDataset(
         sequence_ids=ids, **columns, labels=label_codes, label_rows=label_rows, label_names=label_names
     )
 
 
+def _check_pairs(labels: Any, values: Sequence[str]) -> None:
+    if labels is not None:
+        raise ConfigError(f"the pairs already contain the labels; leave out {argument('labels')}")
+    if values:
+        raise ConfigError(
+            f"{argument('values', list(values))}: pairs have no columns; use EventDataset.from_sequences"
+        )
+
+
 def _load(folder: Path, labels: Any, values: Sequence[str]) -> EventDataset:
     if labels is not None:
-        raise ConfigError(f"{folder} is a saved data set that already holds its labels; leave labels=None")
+        raise ConfigError(
+            f"{folder} is a saved data set that already holds its labels; leave out {argument('labels')}"
+        )
     data = EventDataset.load(folder)
     if values and tuple(values) != data.value_names:
         raise ConfigError(
             f"{folder} is a saved data set that already holds its values, {list(data.value_names)}, not "
-            f"{list(values)}; leave values=()"
+            f"{list(values)}; leave out {argument('values')}"
         )
     return data
 
@@ -106,24 +124,35 @@ def _inside(folder: Path, labels: Any) -> tuple[Path, Any]:
 
 
 def _read_rows(
-    sources: list[Source], sequence_id: str, time: str | None, event: str, values: Sequence[str]
+    sources: list[Source],
+    sequence_id: str,
+    time: str | None,
+    event: str,
+    values: Sequence[str],
+    reading: ReadConfig,
+    problems: Problems,
 ) -> tuple[Any, dict[str, Any]]:
     """The sequence ids, sorted, and the columns of events for `EventDataset`."""
     ids, names = NameColumn(sequence_id), NameColumn(event)
     collectors: dict[str, Collector] = {sequence_id: ids, event: names}
     if len(collectors) < 2 or time in collectors:
         raise ConfigError(
-            f"sequence_id={sequence_id!r}, time={time!r}, event={event!r}: the columns must differ"
+            f"{argument('sequence_id', sequence_id)}, {argument('time', time)}, {argument('event', event)}: "
+            "the columns must differ"
         )
     for source in sources:
         source.check_column(sequence_id, "sequence_id")
         source.check_column(event, "event")
-    times = _time_column(sources, time)
+    times = _time_column(sources, time, reading)
     if times is not None:
         collectors[times.column] = times
     extra = open_values(sources, values, list(collectors))
     collectors.update({column.column: column for column in extra})
-    if collect(sources, collectors) == 0:
+    if time == TIME and times is None:
+        warn_of_times(sources[0], list(collectors))
+    if collect(sources, collectors, problems, sequence_id).n_rows == 0:
+        if problems:
+            problems.refuse()
         raise DataError(
             f"{sources[0].place} is empty: no row in {counted(len(sources), 'table')}; give some events"
         )
@@ -136,13 +165,13 @@ def _read_rows(
     return sequence_ids, {**columns, "value_names": values, "event_names": event_names.to_pylist()}
 
 
-def _time_column(sources: list[Source], time: str | None) -> TimeColumn | None:
+def _time_column(sources: list[Source], time: str | None, reading: ReadConfig) -> TimeColumn | None:
     """A collector of times; None if the order of rows counts: the default column is in no source."""
     if time is None or (time == TIME and not any(time in source.columns for source in sources)):
         return None
     for source in sources:
         source.check_column(time, "time")
-    return TimeColumn(time)
+    return TimeColumn(time, reading=reading)
 
 
 def sort_rows(

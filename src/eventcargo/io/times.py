@@ -1,155 +1,174 @@
 """TimeColumn: times as float64, numbers unchanged and dates as seconds since 1970 UTC.
 
-The first value decides whether a column holds numbers or dates; a later value of the other kind is refused.
-Dates with a time zone are converted to UTC, dates without are read as UTC. Fractions of a microsecond are
-dropped and counted.
+The first value that is a time decides whether a column holds numbers or dates; later values of the other kind
+cannot be used. Dates with a time zone are converted to UTC; dates without are read in `time_zone`. Fractions
+of a microsecond are dropped and counted.
 """
 
-import warnings
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, cast
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eventcargo.errors import EventCargoWarning, counted
-from eventcargo.io.bisection import first_failure, parses
-from eventcargo.io.columns import BadValueError, exact_floats, first_true, is_text, plain
+from eventcargo.errors import argument, counted, warn
+from eventcargo.io.columns import inexact, is_text, plain
+from eventcargo.io.config import ReadConfig
+from eventcargo.io.dates import Moments, not_dates, parse_dates, parse_format, typed_dates
+from eventcargo.io.problems import Bad, bad_values
+from eventcargo.io.sources import READING
 
 Kind = Literal["number", "datetime"]
 
-ZONE = r"[T ].*(Z|[+-]\d\d(:?\d\d)?)$"
-BEYOND_MICROSECONDS = r"(\.\d{6})\d+"
-MICROSECONDS_PER_UNIT = {"s": 1_000_000, "ms": 1_000, "us": 1}
-ERRORS = (pa.ArrowInvalid,)
+NAMES = {"number": "a number", "datetime": "a date"}
+BEYOND_MICROSECONDS = r"\.\d{6}0*[1-9]"
+
+
+@dataclass
+class Times:
+    """The times of a batch; how many lost a fraction of a microsecond, and how many occur twice."""
+
+    seconds: NDArray[np.float64]
+    n_cut: int = 0
+    n_twice: int = 0
 
 
 class TimeColumn:
     """The times of all rows as float64; `kind` is None before the first value."""
 
-    def __init__(self, column: str, allow_null: bool = False) -> None:
+    def __init__(self, column: str, allow_null: bool = False, reading: ReadConfig = READING) -> None:
         self.column = column
         self.kind: Kind | None = None
-        self.n_cut = 0
+        self._subject = f"{column} is"
+        self._reading = reading
         self._allow_null = allow_null
-        self._times: list[NDArray[np.float64]] = []
+        self._times: list[Times] = []
 
-    def add(self, values: pa.Array) -> None:
+    def parse(self, values: pa.Array) -> tuple[Times, list[Bad]]:
         values = plain(values)
+        if self._reading.time_format and pa.types.is_integer(values.type):
+            values = values.cast(pa.large_string())
+        bad = []
         if values.null_count and not self._allow_null:
-            raise BadValueError(
-                f"{self.column} is null; every row needs a time", first_true(pc.is_null(values))
-            )
+            bad = bad_values(self._subject, "every row needs a time", pc.is_null(values), values)
         if len(values) == values.null_count:
-            self._times.append(np.full(len(values), np.nan))
-        elif is_text(values.type):
-            self._add_text(values)
-        else:
-            self._add_typed(values)
+            return Times(np.full(len(values), np.nan)), bad
+        times, bad_times = (self._text if is_text(values.type) else self._typed)(values)
+        return times, bad + bad_times
+
+    def keep(self, parsed: Times) -> None:
+        self._times.append(parsed)
 
     def finish(self) -> NDArray[np.float64]:
-        """The times of all rows; warn of dropped fractions of a microsecond."""
-        if self.n_cut:
-            warnings.warn(
-                f"dropped fractions of a microsecond from {counted(self.n_cut, 'time')}",
-                EventCargoWarning,
-                stacklevel=4,
+        """The times of all rows; warn of dropped fractions and of times that occur twice."""
+        if n_cut := sum(times.n_cut for times in self._times):
+            warn(f"dropped fractions of a microsecond from {counted(n_cut, 'time')}")
+        if n_twice := sum(times.n_twice for times in self._times):
+            warn(
+                f"{counted(n_twice, 'value')} of {self.column} can be two times in "
+                f"{self._reading.time_zone}, where clocks are set back; read as the earlier"
             )
-        times = np.concatenate([np.zeros(0), *self._times])
+        seconds = np.concatenate([np.zeros(0), *(times.seconds for times in self._times)])
         self._times = []
-        return times
+        return seconds
 
-    def _add_typed(self, values: pa.Array) -> None:
+    def _typed(self, values: pa.Array) -> tuple[Times, list[Bad]]:
         kind = values.type
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-            self._expect("datetime", values)
-            self._times.append(self._seconds(values))
-        elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            self._expect("number", values)
-            self._times.append(self._numbers(values))
-        else:
-            raise BadValueError(
-                f"{self.column} is {values[0].as_py()!r} of type {kind}; use numbers or dates", 0
+            return self._expect("datetime", values) or self._dates(
+                typed_dates(values, self._reading.time_zone), values
             )
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            return self._expect("number", values) or self._numbers(values)
+        every = np.ones(len(values), bool)
+        advice = f"use numbers or dates, not the type {kind}"
+        return Times(np.zeros(0)), bad_values(self._subject, advice, every, values)
 
-    def _expect(self, kind: Kind, values: pa.Array) -> None:
+    def _expect(self, kind: Kind, values: pa.Array) -> tuple[Times, list[Bad]] | None:
+        """All values as bad ones if they are of another kind than those before."""
         self.kind = self.kind or kind
-        if self.kind != kind:
-            names = {"number": "a number", "datetime": "a date"}
-            raise BadValueError(
-                f"{self.column} is {values[0].as_py()!r}, {names[kind]}, but {names[self.kind]} before; "
-                "use one kind",
-                0,
-            )
+        if self.kind == kind:
+            return None
+        return Times(np.zeros(0)), self._other_kind(kind, pc.is_valid(values), values)
 
-    def _numbers(self, values: pa.Array) -> NDArray[np.float64]:
-        return self._finite(exact_floats(self.column, values, "subtract an offset, or give dates"), values)
+    def _other_kind(self, kind: Kind, mask: object, values: pa.Array) -> list[Bad]:
+        before = NAMES["number" if kind == "datetime" else "datetime"]
+        return bad_values(self._subject, f"{NAMES[kind]}, but {before} before; use one kind", mask, values)
 
-    def _finite(self, numbers: pa.Array, values: pa.Array) -> NDArray[np.float64]:
-        times = cast(NDArray[np.float64], numbers.to_numpy(zero_copy_only=False))
-        bad = ~np.isfinite(times) & pc.is_valid(values).to_numpy(zero_copy_only=False)
-        if bad.any():
-            offset = int(np.argmax(bad))
-            raise BadValueError(
-                f"{self.column} is {values[offset].as_py()!r}; every time must be a finite number", offset
-            )
-        return times
-
-    def _seconds(self, values: pa.Array) -> NDArray[np.float64]:
-        """Seconds since 1970 UTC of Arrow dates; Arrow stores dates with a zone as UTC."""
-        if pa.types.is_date(values.type):
-            values = values.cast(pa.timestamp("s"))
-        unit = values.type.unit
-        ticks = values.cast(pa.int64())
-        missing = pc.is_null(ticks).to_numpy(zero_copy_only=False)
-        whole = ticks.fill_null(0).to_numpy(zero_copy_only=False)
-        if unit == "ns":
-            self.n_cut += int(np.count_nonzero(whole % 1_000))
-            seconds = (whole // 1_000) / 1e6
-        else:
-            seconds = whole / (1_000_000 / MICROSECONDS_PER_UNIT[unit])
-        seconds[missing] = np.nan
-        return cast(NDArray[np.float64], seconds)
-
-    def _add_text(self, values: pa.Array) -> None:
-        values = values.cast(pa.large_string())
-        if self.kind is None:
-            self.kind = "number" if parses(parse_numbers, values.drop_null()[:1], ERRORS) else "datetime"
-        parse = parse_numbers if self.kind == "number" else parse_dates
-        try:
-            parsed = parse(values)
-        except pa.ArrowInvalid:
-            raise self._refuse_text(values, parse) from None
-        if self.kind == "number":
-            self._times.append(self._finite(parsed, values))
-        else:
-            self.n_cut += pc.sum(pc.match_substring_regex(values, r"\.\d{6}0*[1-9]")).as_py() or 0
-            self._times.append(self._seconds(parsed))
-
-    def _refuse_text(self, values: pa.Array, parse: Callable[[pa.Array], pa.Array]) -> BadValueError:
-        offset = first_failure(parse, values, ERRORS)
-        value = values[offset].as_py()
-        other = parse_dates if parse is parse_numbers else parse_numbers
-        if parses(other, values[offset : offset + 1], ERRORS):
-            kinds = ("a number", "a date") if parse is parse_dates else ("a date", "a number")
-            return BadValueError(
-                f"{self.column} is {value!r}, {kinds[0]}, but {kinds[1]} before; use one kind", offset
-            )
-        return BadValueError(
-            f"{self.column} is {value!r}; use numbers, or dates such as 2024-05-31T12:00:00", offset
+    def _numbers(self, values: pa.Array) -> tuple[Times, list[Bad]]:
+        numbers = cast(
+            NDArray[np.float64], values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         )
+        bad = inexact(self._subject, values, "subtract an offset, or give dates")
+        return Times(numbers), bad + self._not_finite(numbers, values)
+
+    def _not_finite(self, numbers: NDArray[np.float64], values: pa.Array) -> list[Bad]:
+        is_bad = ~np.isfinite(numbers) & pc.is_valid(values).to_numpy(zero_copy_only=False)
+        return bad_values(self._subject, "every time must be a finite number", is_bad, values)
+
+    def _dates(self, moments: Moments, values: pa.Array) -> tuple[Times, list[Bad]]:
+        zone = self._reading.time_zone
+        advice = f"there is no such time in {zone}, where clocks are set forward; correct it"
+        bad = bad_values(self._subject, advice, moments.is_skipped, values)
+        return Times(moments.seconds, moments.n_cut, moments.n_twice), bad
+
+    def _text(self, values: pa.Array) -> tuple[Times, list[Bad]]:
+        values = values.cast(pa.large_string())
+        if self._reading.time_format:
+            self.kind = "datetime"
+            return self._formatted(values)
+        self.kind = self.kind or _kind_of(values)
+        return self._number_text(values) if self.kind == "number" else self._date_text(values)
+
+    def _number_text(self, values: pa.Array) -> tuple[Times, list[Bad]]:
+        numbers, is_number = parse_numbers(values)
+        is_other = ~is_number & pc.is_valid(values).to_numpy(zero_copy_only=False)
+        if not is_other.any():
+            return Times(numbers), self._not_finite(numbers, values)
+        is_date = is_other & ~not_dates(values)
+        bad = self._other_kind("datetime", is_date, values)
+        bad += bad_values(self._subject, _advice(), is_other & ~is_date, values)
+        return Times(numbers), bad + self._not_finite(np.where(is_other, 0.0, numbers), values)
+
+    def _date_text(self, values: pa.Array) -> tuple[Times, list[Bad]]:
+        try:
+            moments = parse_dates(values, self._reading.time_zone)
+        except pa.ArrowInvalid:
+            is_bad = not_dates(values)
+            is_number = is_bad & parse_numbers(values)[1]
+            bad = self._other_kind("number", is_number, values)
+            return Times(np.zeros(0)), bad + bad_values(self._subject, _advice(), is_bad & ~is_number, values)
+        times, skipped = self._dates(moments, values)
+        times.n_cut = pc.sum(pc.match_substring_regex(values, BEYOND_MICROSECONDS)).as_py() or 0
+        return times, skipped
+
+    def _formatted(self, values: pa.Array) -> tuple[Times, list[Bad]]:
+        moments = parse_format(values, self._reading.time_format, self._reading.time_zone)
+        advice = f"not of the format {argument('time_format', self._reading.time_format)}"
+        bad = bad_values(self._subject, advice, moments.is_unread, values)
+        times, skipped = self._dates(moments, values)
+        return times, bad + skipped
 
 
-def parse_numbers(values: pa.Array) -> pa.Array:
-    return values.cast(pa.float64())
+def parse_numbers(values: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Text as numbers, NaN where it is none, and where it is one."""
+    numbers = pl.Series(values, dtype=pl.String).cast(pl.Float64, strict=False)
+    return numbers.fill_null(np.nan).to_numpy(), numbers.is_not_null().to_numpy()
 
 
-def parse_dates(values: pa.Array) -> pa.Array:
-    """Timestamps of ISO-8601 strings; Arrow parses strings with and without a zone apart."""
-    values = pc.replace_substring_regex(values, BEYOND_MICROSECONDS, r"\1")
-    has_zone = pc.match_substring_regex(values, ZONE)
-    zoned = pc.if_else(has_zone, values, None).cast(pa.timestamp("us", "UTC"))
-    plain = pc.if_else(has_zone, None, values).cast(pa.timestamp("us"))
-    return pc.coalesce(zoned.cast(pa.timestamp("us")), plain)
+def _kind_of(values: pa.Array) -> Kind | None:
+    """The kind of the first value that is a time; None if there is none."""
+    for some in (values.drop_null()[:1], values):
+        is_date = ~not_dates(some) & pc.is_valid(some).to_numpy(zero_copy_only=False)
+        is_time = parse_numbers(some)[1] | is_date
+        if is_time.any():
+            return "datetime" if is_date[np.argmax(is_time)] else "number"
+    return None
+
+
+def _advice() -> str:
+    other = argument("time_format", "%d.%m.%Y %H:%M")
+    return f"use numbers, or dates such as 2024-05-31T12:00:00, or name the format, as in {other}"

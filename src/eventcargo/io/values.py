@@ -1,10 +1,9 @@
 """ValueColumn: a further number of every event (mileage, temperature) as float64, NaN if not recorded.
 
-Nulls, empty text fields and NaN all mean "not recorded". Other values that are not numbers are refused with
-their row, and so are numbers too large for float32, in which models compute.
+Nulls, empty text fields and NaN all mean "not recorded". Other values that are not numbers cannot be used,
+nor can numbers too large for float32, in which models compute.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, EventCargoWarning, counted
-from eventcargo.io.bisection import first_failure
-from eventcargo.io.columns import BadValueError, exact_floats, first_true, is_text, plain
+from eventcargo.errors import ConfigError, argument, counted, warn
+from eventcargo.io.columns import inexact, is_text, plain
+from eventcargo.io.problems import Bad, bad_values
 from eventcargo.io.sources import Source
-from eventcargo.io.times import ERRORS, parse_numbers
+from eventcargo.io.times import parse_numbers
 from eventcargo.sequences import check_value_names
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -28,17 +27,19 @@ class ValueColumn:
 
     def __init__(self, column: str) -> None:
         self.column = column
+        self._subject = f"{column} is"
         self._numbers: list[NDArray[np.float64]] = []
 
-    def add(self, values: pa.Array) -> None:
+    def parse(self, values: pa.Array) -> tuple[NDArray[np.float64], list[Bad]]:
         values = plain(values)
         if len(values) == values.null_count:
-            self._numbers.append(np.full(len(values), np.nan))
-        elif is_text(values.type):
-            values = values.cast(pa.large_string())
-            self._numbers.append(self._checked(self._parsed(values), values))
-        else:
-            self._numbers.append(self._checked(self._typed(values), values))
+            return np.full(len(values), np.nan), []
+        if is_text(values.type):
+            return self._text(values.cast(pa.large_string()))
+        return self._typed(values)
+
+    def keep(self, parsed: NDArray[np.float64]) -> None:
+        self._numbers.append(parsed)
 
     def finish(self) -> NDArray[np.float64]:
         """The numbers of all rows."""
@@ -46,33 +47,29 @@ class ValueColumn:
         self._numbers = []
         return numbers
 
-    def _parsed(self, values: pa.Array) -> pa.Array:
-        filled = pc.if_else(pc.equal(values, ""), None, values)
-        try:
-            return parse_numbers(filled)
-        except pa.ArrowInvalid:
-            offset = first_failure(parse_numbers, filled, ERRORS)
-            raise self._refusal(values, offset, "use a number, or nothing if not recorded") from None
+    def _text(self, values: pa.Array) -> tuple[NDArray[np.float64], list[Bad]]:
+        numbers, is_number = parse_numbers(values)
+        is_given = pc.not_equal(values, "").fill_null(False).to_numpy(zero_copy_only=False)
+        advice = "use a number, or nothing if not recorded"
+        bad = bad_values(self._subject, advice, is_given & ~is_number, values)
+        return self._checked(numbers, values, bad)
 
-    def _typed(self, values: pa.Array) -> pa.Array:
+    def _typed(self, values: pa.Array) -> tuple[NDArray[np.float64], list[Bad]]:
         kind = values.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-            offset = first_true(pc.is_valid(values))
-            raise self._refusal(values, offset, f"use numbers, not the type {kind}")
-        return exact_floats(self.column, values, "subtract an offset")
+            advice = f"use numbers, not the type {kind}"
+            return np.zeros(0), bad_values(self._subject, advice, pc.is_valid(values), values)
+        numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return self._checked(numbers, values, inexact(self._subject, values, "subtract an offset"))
 
-    def _checked(self, numbers: pa.Array, values: pa.Array) -> NDArray[np.float64]:
+    def _checked(
+        self, numbers: NDArray[np.float64], values: pa.Array, bad: list[Bad]
+    ) -> tuple[NDArray[np.float64], list[Bad]]:
         """The numbers, checked to fit float32; all NaN are the same, so that equal data have equal bytes."""
-        floats: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False)
-        too_large = np.abs(floats) > LARGEST
-        if too_large.any():
-            offset = int(np.argmax(too_large))
-            raise self._refusal(values, offset, f"use finite numbers up to {LARGEST:.3g}")
-        missing = np.isnan(floats)
-        return np.where(missing, np.nan, floats) if missing.any() else floats
-
-    def _refusal(self, values: pa.Array, offset: int, advice: str) -> BadValueError:
-        return BadValueError(f"{self.column} is {values[offset].as_py()!r}; {advice}", offset)
+        advice = f"use finite numbers up to {LARGEST:.3g}"
+        bad = bad + bad_values(self._subject, advice, np.abs(numbers) > LARGEST, values)
+        missing = np.isnan(numbers)
+        return np.where(missing, np.nan, numbers) if missing.any() else numbers, bad
 
 
 def open_values(sources: Sequence[Source], names: Sequence[str], taken: Sequence[str]) -> list[ValueColumn]:
@@ -81,7 +78,8 @@ def open_values(sources: Sequence[Source], names: Sequence[str], taken: Sequence
     for name in names:
         if name in taken:
             raise ConfigError(
-                f"values={list(names)}: {name!r} is already the column of ids, times or events; name another"
+                f"{argument('values', list(names))}: {name!r} is already the column of ids, times or events; "
+                "name another"
             )
         for source in sources:
             source.check_column(name, "values")
@@ -96,9 +94,5 @@ def gather_values(
     for at, column in enumerate(columns):
         values[:, at] = column.finish()[order]
         if n_rows and np.isnan(values[:, at]).all():
-            warnings.warn(
-                f"{column.column} is not recorded in any of {counted(n_rows, 'row')}",
-                EventCargoWarning,
-                stacklevel=5,
-            )
+            warn(f"{column.column} is not recorded in any of {counted(n_rows, 'row')}")
     return values

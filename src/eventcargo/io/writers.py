@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from eventcargo.errors import ConfigError, DataError, counted
+from eventcargo.errors import ConfigError, DataError, argument, counted
 from eventcargo.events import EventDataset
 from eventcargo.files import atomic_folder
 
@@ -40,7 +40,7 @@ def write_events(data: EventDataset, folder: str | Path, format: TableFormat = "
     EventSequence(id='car1', events=('P01', 'U02'), times=(0.0, 3.5), labels=('brake',), values=())
     """
     if format not in WRITERS:
-        raise ConfigError(f"format={format!r}; use {', '.join(WRITERS)}")
+        raise ConfigError(f"{argument('format', format)}: use {', '.join(WRITERS)}")
     if n_empty := int((data.lengths == 0).sum()):
         raise DataError(f"a table cannot hold {counted(n_empty, 'sequence')} without events; use data.save")
     if len(data) == 0:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import Batch, Batches, report_cuts
-from eventcargo.errors import ConfigError, DataError, counted
+from eventcargo.errors import ConfigError, DataError, argument, counted
 from eventcargo.events import EventDataset
 from eventcargo.vocabulary import Vocabulary
 
@@ -221,5 +221,5 @@ def check_values(model: DensityModel, data: EventDataset) -> None:
     if wanted is not None and tuple(data.value_names) != tuple(wanted):
         raise DataError(
             f"the data have the value columns {list(data.value_names)}, the model was trained on "
-            f"{list(wanted)}; read the data with values={list(wanted)}"
+            f"{list(wanted)}; read the data with {argument('values', list(wanted))}"
         )

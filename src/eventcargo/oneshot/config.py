@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Literal
 
 from eventcargo.config import Settings, setting
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
@@ -60,7 +60,8 @@ class PrefixConfig(ContextConfig):
         super().__post_init__()
         if self.particles and not self.context:
             raise ConfigError(
-                f"context=0 leaves nothing to redraw for particles={self.particles}; use particles=0"
+                f"{argument('context', 0)} leaves nothing to redraw for "
+                f"{argument('particles', self.particles)}; use {argument('particles', 0)}"
             )
 
     @property
@@ -143,5 +144,5 @@ def memory(text: str) -> float:
         return float("inf")
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)B?", text.strip().upper())
     if not match or float(match[1]) == 0:
-        raise ConfigError(f"max_memory={text!r}: use a number with M or G, such as 800M or 4G")
+        raise ConfigError(f"{argument('max_memory', text)}: use a number with M or G, such as 800M or 4G")
     return float(match[1]) * UNITS[match[2]]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from eventcargo.deadline import NEVER, Deadline, OutOfTime
 from eventcargo.edges import EdgeFolder
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
@@ -141,7 +141,7 @@ def pool_size(model: DensityModel, task: Task) -> int:
     fitting = memory(task.config.max_memory) // (PROCESS_BYTES + 2 * model.n_bytes)
     if fitting < 1:
         raise ConfigError(
-            f"max_memory={task.config.max_memory!r} is too small; one worker needs "
+            f"{argument('max_memory', task.config.max_memory)} is too small; one worker needs "
             f"{(PROCESS_BYTES + 2 * model.n_bytes) / 2**20:,.0f} MB"
         )
     return int(min(asked, fitting)) if movable else 1

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.config import Settings, check_at_least, setting
-from eventcargo.errors import ConfigError, counted
+from eventcargo.errors import ConfigError, argument, counted
 from eventcargo.simulation.background import zipf_weights
 
 UNUSED = -1
@@ -48,7 +48,8 @@ class DenseConfig(Settings):
     def _check_lengths(self, least: int) -> None:
         if self.length_min < least:
             raise ConfigError(
-                f"length_min={self.length_min}: use at least {least} for {counted(self.labels, 'label')}, "
+                f"{argument('length_min', self.length_min)}: use at least {least} for "
+                f"{counted(self.labels, 'label')}, "
                 "or fewer labels"
             )
         check_at_least(self, "length_max", self.length_min)

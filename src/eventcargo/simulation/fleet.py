@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.config import Settings, check_at_least, setting
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 from eventcargo.simulation.background import Topics, draw_lengths, draw_times
 from eventcargo.simulation.planting import Planted, attach, plant, planted_events, stray
 from eventcargo.simulation.rulebook import Rulebook, draw_sizes
@@ -86,12 +86,14 @@ class FleetConfig(Settings):
         check_at_least(self, "length_max", self.length_min)
         if not self.length_min <= self.length_mean <= self.length_max:
             raise ConfigError(
-                f"length_mean={self.length_mean}: use a number from {self.length_min} to {self.length_max}"
+                f"{argument('length_mean', self.length_mean)}: use a number from {self.length_min} "
+                f"to {self.length_max}"
             )
         if self.event_types // 4 < self.max_boundary:
             raise ConfigError(
-                f"event_types={self.event_types:,} allows {self.event_types // 4:,} causes, fewer than "
-                f"max_boundary={self.max_boundary}; use at least {4 * self.max_boundary:,} event types"
+                f"{argument('event_types', self.event_types)} allows {self.event_types // 4:,} causes, "
+                f"fewer than {argument('max_boundary', self.max_boundary)}; use at least "
+                f"{4 * self.max_boundary:,} event types"
             )
 
 

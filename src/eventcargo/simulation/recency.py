@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.config import check_at_least, setting
-from eventcargo.errors import ConfigError, counted
+from eventcargo.errors import ConfigError, argument, counted
 from eventcargo.simulation.arrangement import (
     ArrangedConfig,
     Roles,
@@ -34,7 +34,8 @@ class RecencyConfig(ArrangedConfig):
         check_at_least(self, "last", self.labels)
         if self.length_min < self.last + self.labels:
             raise ConfigError(
-                f"length_min={self.length_min}: use at least {self.last + self.labels}, for the last "
+                f"{argument('length_min', self.length_min)}: use at least "
+                f"{self.last + self.labels}, for the last "
                 f"{counted(self.last, 'event')} and {counted(self.labels, 'cause')} before them"
             )
 

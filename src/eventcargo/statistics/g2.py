@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import gammaincc, gammainccinv
 
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 from eventcargo.statistics.contingency import Contingency, Rows, Tables
 
 MAX_FULL_DOF = 62
@@ -93,9 +93,9 @@ class IndependenceTest:
         min_rows_per_dof: float = 5.0,
     ) -> None:
         if dof not in ("observed", "full"):
-            raise ConfigError(f"dof={dof!r} is unknown; use 'observed' or 'full'")
+            raise ConfigError(f"{argument('dof', dof)} is unknown; use 'observed' or 'full'")
         if min_rows_per_dof < 0:
-            raise ConfigError(f"min_rows_per_dof={min_rows_per_dof} must be 0 or more")
+            raise ConfigError(f"{argument('min_rows_per_dof', min_rows_per_dof)} must be 0 or more")
         self.counts = presence if isinstance(presence, Contingency) else Contingency(presence)
         self.dof = dof
         self.min_rows_per_dof = min_rows_per_dof

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from eventcargo.config import Settings, setting
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class JudgeConfig(Settings):
         super().__post_init__()
         if self.doubt_below > self.caution_below:
             raise ConfigError(
-                f"doubt_below={self.doubt_below} is above caution_below={self.caution_below}; "
+                f"{argument('doubt_below', self.doubt_below)} is above "
+                f"{argument('caution_below', self.caution_below)}; "
                 "lower the first or raise the second"
             )

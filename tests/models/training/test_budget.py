@@ -5,14 +5,16 @@ from typing import Any
 import pytest
 
 from eventcargo.errors import ConfigError
-from eventcargo.models.training.budget import BudgetConfig, Clock, seconds
+from eventcargo.models.training.budget import BudgetConfig, Clock
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.distributed import ProcessGroup
 
 
-@pytest.mark.parametrize(("text", "expected"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("7", 7)])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("7", 7), ("1m30s", 90)]
+)
 def test_durations_are_read(text: str, expected: float) -> None:
-    assert seconds(text) == expected
+    assert BudgetConfig(max_time=text).time_limit == expected
 
 
 @pytest.mark.parametrize("text", ["ten", "10 days", "-5m", "0m", "m"])

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from eventcargo.batches import Batch, Batches
 from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 from eventcargo.events import EventDataset
 from eventcargo.features import FAMILIES, feature_matrix
 from eventcargo.models.linear.family_selection import Choice, Trial
@@ -82,7 +82,7 @@ class LinearConfig(Settings):
         if unknown:
             raise ConfigError(f"families has {unknown[0]!r}: use some of {', '.join(FAMILIES)}")
         if not self.penalties or min(self.penalties) <= 0:
-            raise ConfigError(f"penalties={self.penalties}: use one or more numbers above 0")
+            raise ConfigError(f"{argument('penalties', self.penalties)}: use one or more numbers above 0")
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,17 @@
 """The budget of a training run, and the learning rate as a function of the share used."""
 
 import math
-import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline
-from eventcargo.errors import ConfigError
+from eventcargo.durations import parse_duration
 
 if TYPE_CHECKING:
     from eventcargo.models.training.distributed import ProcessGroup
 
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 DEFAULT_SECONDS = 600.0
 
 
@@ -22,7 +20,7 @@ class BudgetConfig(Settings):
     """The limit of a run, by time, by steps or by both, whichever is reached first."""
 
     max_time: str = ""
-    """time limit, such as 90s, 10m or 1.5h; empty: none, or 10m if steps is 0"""
+    """time limit, such as 90s, 10m or 1h30m; empty: none, or 10m if steps is 0"""
     steps: int = setting(0, ge=0)
     """step limit; 0: none"""
     learning_rate: float = setting(0.0015, gt=0)
@@ -36,13 +34,13 @@ class BudgetConfig(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_time:
-            seconds(self.max_time)
+            parse_duration(self.max_time, "max_time")
 
     @property
     def time_limit(self) -> float:
         """Seconds that a run may take."""
         if self.max_time:
-            return seconds(self.max_time)
+            return parse_duration(self.max_time, "max_time")
         return math.inf if self.steps else DEFAULT_SECONDS
 
     def used(self, step: int, elapsed: float, reserved: float = 0.0, limit: float = math.inf) -> float:
@@ -66,18 +64,6 @@ class BudgetConfig(Settings):
         if used < self.warmup:
             return self.learning_rate * used / self.warmup
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * (used - self.warmup) / (1 - self.warmup)))
-
-
-def seconds(text: str) -> float:
-    """Seconds of a duration such as `1.5h`.
-
-    >>> seconds("1.5h"), seconds("90s"), seconds("90")
-    (5400.0, 90.0, 90.0)
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
-    if not match or float(match[1]) == 0:
-        raise ConfigError(f"max_time={text!r}: use a number with s, m or h, such as 90s, 10m or 1.5h")
-    return float(match[1]) * UNITS[match[2] or "s"]
 
 
 CHECK_SHARE = 0.1

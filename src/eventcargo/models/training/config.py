@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from eventcargo.config import Settings, setting
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 from eventcargo.models.training.budget import BudgetConfig
 
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -80,8 +80,13 @@ class TrainConfig(BudgetConfig, LossConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.freeze and not self.pretrain:
-            raise ConfigError("freeze=True leaves the next event untrained; set pretrain above 0")
+            raise ConfigError(
+                f"{argument('freeze', True)} leaves the next event untrained; set "
+                f"{argument('pretrain')} above 0"
+            )
         if self.precision not in PRECISIONS:
-            raise ConfigError(f"precision={self.precision!r}: use {', '.join(PRECISIONS)}")
+            raise ConfigError(f"{argument('precision', self.precision)}: use {', '.join(PRECISIONS)}")
         if self.precision != "float32" and not self.device.startswith("cuda"):
-            raise ConfigError(f"precision={self.precision!r} on device={self.device!r}: it needs CUDA")
+            raise ConfigError(
+                f"{argument('precision', self.precision)} on {argument('device', self.device)}: it needs CUDA"
+            )

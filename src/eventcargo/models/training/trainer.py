@@ -23,7 +23,7 @@ from torch import Tensor
 
 from eventcargo.batches import Batch, Batches, report_cuts
 from eventcargo.deadline import NEVER, Deadline
-from eventcargo.errors import ConfigError, DataError, counted
+from eventcargo.errors import ConfigError, DataError, argument, counted
 from eventcargo.events import EventDataset
 from eventcargo.models import appraisal
 from eventcargo.models.appraisal import appraise
@@ -383,7 +383,8 @@ class Training:
         if math.isfinite(loss) and (math.isfinite(norm) or self._scaler.is_enabled()):
             return
         raise ConfigError(
-            f"the loss became {loss} (gradient {norm}) at step {self.state.step}; lower learning_rate="
+            f"the loss became {loss} (gradient {norm}) at step {self.state.step}; lower "
+            f"{argument('learning_rate')}"
             f"{self._config.learning_rate}, or check the data for times that are not finite"
         )
 
@@ -494,7 +495,7 @@ def _open_folder(run: str | Path | None, settings: Mapping[str, Any], resume: bo
     if run is not None:
         return RunFolder(Path(run), settings, resume)
     if resume:
-        raise ConfigError("resume=True without a run; give the folder of the run to resume")
+        raise ConfigError(f"{argument('resume', True)} without a run; give the folder of the run to resume")
     return None
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from eventcargo.config import Settings, setting
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, argument
 from eventcargo.vocabulary import MARKS
 
 
@@ -40,7 +40,8 @@ class TransformerConfig(Settings):
         super().__post_init__()
         if self.width % (2 * self.heads):
             raise ConfigError(
-                f"width={self.width}: with {self.heads} heads it must be a multiple of {2 * self.heads}"
+                f"{argument('width', self.width)}: with {self.heads} heads it must be a multiple of "
+                f"{2 * self.heads}"
             )
 
     @classmethod
@@ -79,5 +80,5 @@ def transformer_size(name: str, **changes: Any) -> TransformerConfig:
     32
     """
     if name not in SIZES:
-        raise ConfigError(f"size={name!r}: use {', '.join(SIZES)}")
+        raise ConfigError(f"{argument('size', name)}: use {', '.join(SIZES)}")
     return replace(SIZES[name], **changes)

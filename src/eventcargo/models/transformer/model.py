@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from eventcargo.batches import Batch
-from eventcargo.errors import DataError, counted
+from eventcargo.errors import DataError, argument, counted
 from eventcargo.models.base_rates import ValueScales
 from eventcargo.models.calibration import Calibration
 from eventcargo.models.density import (
@@ -241,7 +241,7 @@ class Transformer(nn.Module, DensityModel):
         if batch.ids.shape[1] > self.max_length:
             raise DataError(
                 f"the batch has {counted(batch.ids.shape[1], 'position')}, the model reads at most "
-                f"{self.max_length:,}; make batches with max_length={self.max_length}"
+                f"{self.max_length:,}; make batches with {argument('max_length', self.max_length)}"
             )
         if batch.values.shape[2] != len(self.value_names):
             raise DataError(
