@@ -79,6 +79,13 @@ class G2Tests:
             return None
         return int(self.candidates[np.argmax(np.where(allowed, g2, -1.0))])
 
+    def excess(self, which: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """G2 beyond its mean under independence; of the candidates `which` by their design effect."""
+        mean = self.dof.astype(np.float64)
+        if self.design_effects is not None and which.any():
+            mean[which] *= self.design_effects(self.candidates[which])
+        return self.g2 - mean
+
     def _critical(self, alpha: float) -> NDArray[np.float64]:
         return _critical_values(alpha, int(self.dof.max(initial=0)))[self.dof]
 

@@ -22,6 +22,9 @@ MAX_GIVEN = 40
 LOOKED_AT = 5
 """Event types of a step, strongest first, that are tested with exact moments."""
 
+CORRECTED = 100
+"""Event types of a step, strongest first, that are ranked by design effects if sequences come in groups."""
+
 
 def forward_select(
     label_tests: Sequence[LabelTest],
@@ -67,7 +70,8 @@ def _missing(
     label_test: LabelTest, screen: G2Tests, level: float, barred: NDArray[np.bool_] | None
 ) -> Claim | None:
     """The strongest claim among the event types that the screen ranks first; the exact test decides."""
-    excess = screen.g2 - screen.dof
+    first = np.argsort(-(screen.g2 - screen.dof), kind="stable")[:CORRECTED]
+    excess = screen.excess(np.isin(np.arange(len(screen.g2)), first))
     excess[label_test.members] = -1.0
     if barred is not None:
         excess[barred] = -1.0

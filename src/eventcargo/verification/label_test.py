@@ -146,7 +146,8 @@ class Arranged:
         self._alpha, self._known = alpha, dict[tuple[int, ...], PatternCounts]()
         present = [label_test.verify_data.test.counts.rows(event) for event in label_test.members]
         columns: list[Rows | Ints] = [*present, *(one.rows for one in found)]
-        every = IndependenceTest(_matrix(columns, len(label_test.verify_data.data)))
+        data = label_test.verify_data.data
+        every = IndependenceTest(_matrix(columns, len(data)), groups=data.groups)
         self._test, self._target = every.local(Target(label_test.positives), np.arange(len(columns)))
         self._columns = np.arange(self.n_members, len(columns))
         self.chosen = self._choose(label_test.core, self._columns)
@@ -182,7 +183,8 @@ class Arranged:
         min_gain, chosen = 2 * self.label_test.min_gain, list[int]()
         while len(columns) and len(chosen) < MAX_CHOSEN:
             tests = self._test(self._target, [*given, *chosen], columns)
-            strong = tests.holds(self._alpha / len(columns)) & (tests.g2 - tests.dof >= min_gain)
+            strong = tests.holds(self._alpha / len(columns))
+            strong &= tests.excess(strong) >= min_gain
             if not strong.any():
                 break
             chosen.append(int(columns[np.argmax(np.where(strong, tests.g2, -1.0))]))
@@ -210,7 +212,7 @@ class Arranged:
         """The exact test of the strongest arrangement that involves a member."""
         core = self.label_test.core_without(place)
         tests = self._test(self._target, [*core, *others], about)
-        best = int(about[np.argmax(np.where(tests.dof > 0, tests.g2 - tests.dof, -np.inf))])
+        best = int(about[np.argmax(np.where(tests.dof > 0, tests.excess(tests.dof > 0), -np.inf))])
         last = self.n_members + len(others)
         patterns, given = self._patterns((*others, best)), [*core, *range(self.n_members, last)]
         return ExactG2.of(patterns.tables(last, given), patterns.design_effect(last, given))
