@@ -4,6 +4,8 @@ import pytest
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence
 from eventcargo.events import Ragged, _binary_rows
 
+from .repeats import torn
+
 
 def _ids(data: EventDataset) -> list[str]:
     return [sequence.id for sequence in data]
@@ -256,3 +258,60 @@ def test_empty_dataset_can_be_used() -> None:
     assert (len(data), data.n_events, list(data), data.presence().shape) == (0, 0, [], (0, 0))
     assert "0 sequences" in repr(data)
     assert [len(part) for part in data.split(0.5)] == [0, 0]
+
+
+@pytest.fixture
+def grouped(hundred: EventDataset) -> EventDataset:
+    """A hundred sequences of thirty groups of one to six, far apart in the order of sequences."""
+    return hundred.in_groups(np.random.default_rng(0).integers(30, size=len(hundred)))
+
+
+def test_split_tears_no_group_apart(grouped: EventDataset) -> None:
+    parts = grouped.split(0.5, 0.3)
+    assert sum(map(len, parts)) == len(grouped)
+    assert torn(*parts) == set()
+
+
+def test_split_by_group_has_about_the_sizes_asked_for(grouped: EventDataset) -> None:
+    assert [len(part) for part in grouped.split(0.5, 0.3)] == pytest.approx([50, 30, 20], abs=5)
+
+
+def test_folds_tear_no_group_apart(grouped: EventDataset) -> None:
+    folds = list(grouped.folds(5))
+    assert all(torn(rest, fold) == set() for rest, fold in folds)
+    assert sorted(name for _, fold in folds for name in _ids(fold)) == _ids(grouped)
+
+
+def test_more_folds_than_groups_are_refused(hundred: EventDataset) -> None:
+    with pytest.raises(ConfigError, match="k=5 folds of 4 groups; use 2 to 4"):
+        hundred.in_groups(np.arange(100) % 4).folds(5)
+
+
+def test_a_draw_is_the_same_within_a_group_and_another_elsewhere(grouped: EventDataset) -> None:
+    draw = grouped.group_draw(np.random.default_rng(0))
+    pairs = set(zip(grouped.group_numbers.tolist(), draw.tolist(), strict=True))
+    assert len(pairs) == grouped.n_groups == len(set(draw.tolist()))
+
+
+def test_groups_of_one_sequence_change_no_split(hundred: EventDataset) -> None:
+    alone = hundred.in_groups(np.arange(100)[::-1])
+    assert _ids(alone.split(0.3, 0.3)[1]) == _ids(hundred.split(0.3, 0.3)[1])
+    assert [_ids(fold) for _, fold in alone.folds(3)] == [_ids(fold) for _, fold in hundred.folds(3)]
+    draws = (data.group_draw(np.random.default_rng(1)).tolist() for data in (alone, hundred))
+    assert next(draws) == next(draws)
+
+
+def test_the_numbers_of_groups_do_not_matter(grouped: EventDataset) -> None:
+    assert grouped.groups is not None
+    renamed = grouped.in_groups(1000 - 7 * grouped.groups)
+    assert _ids(renamed.split(0.5)[0]) == _ids(grouped.split(0.5)[0])
+
+
+def test_group_numbers_of_another_length_are_refused(tiny: EventDataset) -> None:
+    with pytest.raises(ConfigError, match="3 group numbers for 4 sequences"):
+        tiny.in_groups([0, 1, 2])
+
+
+def test_repr_tells_the_number_of_groups(tiny: EventDataset) -> None:
+    assert "4 sequences of 2 groups, 6 events" in repr(tiny.in_groups([0, 0, 1, 1]))
+    assert "4 sequences, 6 events" in repr(tiny)

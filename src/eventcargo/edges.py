@@ -2,11 +2,12 @@
 
 Besides the edges it holds three counts of sequences: for every label those tested, for every label and event
 type the tested ones in which the event type occurs (votes are weighed against these exposed sequences), and
-for every label all that carry it. All counts add up over parts. On disk a table is a folder of shards; each
-shard appears whole or not at all.
+for every label all that carry it. If sequences come in groups, sums over groups say how far the sequences of
+a group resemble each other; no part may split a group. All counts add up over parts. On disk a table is a
+folder of shards; each shard appears whole or not at all.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,12 +47,41 @@ POSITIVES: dict[str, pl.DataType] = {
     "positives": pl.Int64(),  # sequences that carry the label, tested or not
     "sequences": pl.Int64(),  # all sequences
 }
-TABLES = {"edges": EDGES, "support": SUPPORT, "exposed": EXPOSED, "positives": POSITIVES}
+GROUP_SUPPORT: dict[str, pl.DataType] = {
+    "test": pl.String(),
+    "polarity": pl.String(),
+    "label": pl.String(),
+    "groups": pl.Int64(),  # with a sequence in which the label was tested
+    "tested_tested": pl.Int64(),  # sum over groups of the square of their tested sequences
+}
+GROUP_VOTES: dict[str, pl.DataType] = {
+    "test": pl.String(),
+    "polarity": pl.String(),
+    "label": pl.String(),
+    "event": pl.String(),
+    "voting": pl.Int64(),  # groups with a sequence that has the edge
+    "meeting": pl.Int64(),  # groups with a tested sequence in which the event type occurs
+    "votes_votes": pl.Int64(),  # sums over groups of products: of their sequences with the edge,
+    "votes_tested": pl.Int64(),  # their tested sequences,
+    "votes_exposed": pl.Int64(),  # and their tested sequences in which the event type occurs
+    "exposed_exposed": pl.Int64(),
+}
+TABLES = {
+    "edges": EDGES,
+    "support": SUPPORT,
+    "exposed": EXPOSED,
+    "positives": POSITIVES,
+    "group_support": GROUP_SUPPORT,
+    "group_votes": GROUP_VOTES,
+}
 """The tables of a shard and their columns; `exposed` counts tested sequences with an event type."""
 
+GROUPED = ("group_support", "group_votes")
+"""Tables that are empty, and have no file, if each sequence is its own group."""
 
-def _no_positives() -> pl.DataFrame:
-    return pl.DataFrame(schema=POSITIVES)
+
+def _empty(name: str) -> Callable[[], pl.DataFrame]:
+    return lambda: pl.DataFrame(schema=TABLES[name])
 
 
 @dataclass(frozen=True)
@@ -68,7 +98,9 @@ class EdgeTable:
     edges: pl.DataFrame
     support: pl.DataFrame
     exposed: pl.DataFrame
-    positives: pl.DataFrame = field(default_factory=_no_positives)
+    positives: pl.DataFrame = field(default_factory=_empty("positives"))
+    group_support: pl.DataFrame = field(default_factory=_empty("group_support"))
+    group_votes: pl.DataFrame = field(default_factory=_empty("group_votes"))
 
     def __post_init__(self) -> None:
         for name, schema in TABLES.items():
@@ -149,7 +181,13 @@ class EdgeFolder:
         """Write a shard, whole or not at all."""
         with atomic_folder(self.shard(number)) as target:
             for name in TABLES:
-                getattr(table, name).write_parquet(target / f"{name}.parquet")
+                if name not in GROUPED or len(getattr(table, name)):
+                    getattr(table, name).write_parquet(target / f"{name}.parquet")
+
+    def _files(self, number: int) -> Iterator[tuple[str, Path]]:
+        """The tables of a shard and their files; tables of groups may have none."""
+        paths = {name: self.shard(number) / f"{name}.parquet" for name in TABLES}
+        return ((name, path) for name, path in paths.items() if name not in GROUPED or path.exists())
 
     def read(self, number: int) -> EdgeTable:
         """Read one shard; an error names a shard that is missing or damaged."""
@@ -160,7 +198,7 @@ class EdgeFolder:
                 f"{self.shard(missing[0]).name}; continue with extract --resume"
             )
         try:
-            tables = {name: pl.read_parquet(self.shard(number) / f"{name}.parquet") for name in TABLES}
+            tables = {name: pl.read_parquet(path) for name, path in self._files(number)}
         except (OSError, pl.exceptions.PolarsError) as error:
             reason = str(error).splitlines()[0]
             raise DataError(f"{self.shard(number)} is damaged: {reason}; delete it and resume") from None

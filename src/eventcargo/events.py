@@ -266,24 +266,74 @@ class EventDataset:
     def split(self, *fractions: float, seed: int = 0) -> "tuple[EventDataset, ...]":
         """Random disjoint parts: `train, test = data.split(0.8)`; the last part is the rest.
 
+        Groups stay whole, so the parts have the sizes asked for only about.
+
         >>> data = EventDataset.from_sequences([EventSequence(str(i), ("a",), (0.0,), ()) for i in range(10)])
         >>> [len(part) for part in data.split(0.6, 0.2)]
         [6, 2, 2]
         """
         if not fractions or not all(part > 0 for part in fractions) or sum(fractions) > 1 + 1e-9:
             raise ConfigError(f"fractions={fractions}: each must be above 0 and their sum at most 1")
-        ends = np.round(np.cumsum(fractions) * len(self)).astype(int)
+        ends = np.round(np.cumsum(fractions) * len(self)).astype(np.int64)
         if sum(fractions) > 1 - 1e-9:
             ends = ends[:-1]
-        parts = np.split(np.random.default_rng(seed).permutation(len(self)), ends)
+        order = self.group_order(np.random.default_rng(seed))
+        parts = np.split(order, [self.group_end(order, int(end)) for end in ends])
         return tuple(self.select(np.sort(rows)) for rows in parts)
 
     def folds(self, k: int, seed: int = 0) -> "Iterator[tuple[EventDataset, EventDataset]]":
-        """`k` pairs (rest, fold); the folds are disjoint and cover all sequences."""
-        if not 2 <= k <= len(self):
-            raise ConfigError(f"k={k} folds of {counted(len(self), 'sequence')}; use 2 to {len(self):,}")
-        fold_of = np.random.default_rng(seed).permutation(len(self)) % k
+        """`k` pairs (rest, fold); the folds are disjoint, cover all sequences and keep groups whole."""
+        if not 2 <= k <= self.n_groups:
+            unit = "sequence" if self.groups is None else "group"
+            raise ConfigError(f"k={k} folds of {counted(self.n_groups, unit)}; use 2 to {self.n_groups:,}")
+        fold_of = (np.random.default_rng(seed).permutation(self.n_groups) % k)[self.group_numbers]
         return ((self.select(fold_of != fold), self.select(fold_of == fold)) for fold in range(k))
+
+    @cached_property
+    def group_numbers(self) -> NDArray[np.int64]:
+        """The number of each sequence's group, from 0, in order of first appearance.
+
+        Without groups every sequence has its own number, so code that works by group needs no other case.
+
+        >>> data = EventDataset.from_sequences([EventSequence(i, (), (), ()) for i in "abcd"])
+        >>> data.group_numbers.tolist(), data.in_groups([7, 3, 7, 3]).group_numbers.tolist()
+        ([0, 1, 2, 3], [0, 1, 0, 1])
+        """
+        if self.groups is None:
+            return _frozen(np.arange(len(self)))
+        return _frozen(first_appearances(self.groups))
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups; without groups, of sequences."""
+        return int(self.group_numbers.max(initial=-1)) + 1
+
+    def in_groups(self, groups: "Sequence[int] | NDArray[Any] | None") -> "EventDataset":
+        """The same sequences in other groups, one number per sequence; None: each is its own group."""
+        if groups is not None and len(groups) != len(self):
+            raise ConfigError(
+                f"{counted(len(groups), 'group number')} for {counted(len(self), 'sequence')}; give one per "
+                "sequence"
+            )
+        grouped = self.select(np.arange(len(self)))
+        grouped.groups = None if groups is None else _frozen(np.asarray(groups, np.int32))
+        return grouped
+
+    def group_draw(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """A random number from 0 to 1 for every sequence, the same for all sequences of a group."""
+        return rng.random(self.n_groups)[self.group_numbers]
+
+    def group_order(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The sequences in a random order in which those of a group follow each other."""
+        rank = np.empty(self.n_groups, np.int64)
+        rank[rng.permutation(self.n_groups)] = np.arange(self.n_groups)
+        return np.argsort(rank[self.group_numbers], kind="stable")
+
+    def group_end(self, order: NDArray[np.int64], wanted: int) -> int:
+        """How many of the first sequences of an order make whole groups, as near to `wanted` as possible."""
+        number = self.group_numbers[order]
+        ends = np.flatnonzero(np.concatenate([[True], number[1:] != number[:-1], [True]]))
+        return int(ends[np.argmin(np.abs(ends - wanted))])
 
     def chunks(self, size: int) -> "Iterator[EventDataset]":
         """Consecutive parts of at most `size` sequences, for work that must not load all data at once."""
@@ -382,8 +432,9 @@ class EventDataset:
         )
 
     def __repr__(self) -> str:
+        groups = "" if self.groups is None else f" of {counted(self.n_groups, 'group')}"
         head = (
-            f"EventDataset: {counted(len(self), 'sequence')}, {counted(self.n_events, 'event')} of "
+            f"EventDataset: {counted(len(self), 'sequence')}{groups}, {counted(self.n_events, 'event')} of "
             f"{counted(len(self.event_names), 'type')}, {counted(len(self.label_names), 'label')}"
         )
         if len(self) == 0:
@@ -411,6 +462,18 @@ def describe_times(data: EventDataset) -> str:
         days = np.array([first, last]).astype("datetime64[s]").astype("datetime64[D]")
         return f"{days[0]} to {days[1]}"
     return f"numbers, {first:,.6g} to {last:,.6g}"
+
+
+def first_appearances(values: NDArray[Any]) -> NDArray[np.int64]:
+    """A number for each value, from 0, in order of first appearance.
+
+    >>> first_appearances(np.array([7, 3, 7, 5])).tolist()
+    [0, 1, 0, 2]
+    """
+    _, first, number = np.unique(values, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[number]
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

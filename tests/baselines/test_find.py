@@ -9,6 +9,9 @@ from eventcargo.baselines.find import BLOCK_LABELS, SOLVERS
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset, EventSequence
 from eventcargo.io import read_events
+from eventcargo.simulation import simulate
+
+from ..repeats import repeated
 
 N = 600
 
@@ -205,3 +208,26 @@ def test_data_without_sequences_events_or_labels_have_empty_boundaries(
 
 def test_every_method_has_a_solver() -> None:
     assert tuple(SOLVERS) == METHODS
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "mi-mcf"])
+def test_copies_of_sequences_make_no_edge_surer(method: str) -> None:
+    """mi-mcf compares amounts of information, which copies do not change, and has no test."""
+    data = simulate("confounded", sequences=300, seed=100).data
+    once, copies, torn = (
+        find_boundaries(each, method).edges.sort("label", "event")
+        for each in (data, repeated(data), repeated(data, grouped=False))
+    )
+    assert once.select("label", "event").equals(copies.select("label", "event"))
+    for name in ("p_value", "strength", "effect"):
+        assert copies[name].to_list() == pytest.approx(once[name].to_list(), rel=1e-6)
+    assert len(torn) > len(once)
+
+
+def test_a_smallest_sample_is_counted_in_groups() -> None:
+    """Four sequences are too few for a test, and so are ten copies of them."""
+    sequences = [EventSequence(f"s{i}", ("a",), (0.0,), ("x",)) for i in range(2)]
+    sequences += [EventSequence(f"t{i}", ("b",), (0.0,), ()) for i in range(2)]
+    data = EventDataset.from_sequences(sequences)
+    assert len(find_boundaries(repeated(data, 10)).edges) == 0
+    assert len(find_boundaries(repeated(data, 10, grouped=False)).edges) > 0

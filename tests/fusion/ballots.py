@@ -1,11 +1,13 @@
 """Edge tables made by hand."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
 from eventcargo import EdgeTable
-from eventcargo.edges import EDGES, EXPOSED, POSITIVES, SUPPORT
+from eventcargo.edges import EDGES, EXPOSED, GROUP_SUPPORT, GROUP_VOTES, POSITIVES, SUPPORT
 
 Edge = tuple[str, str, str, float]
 """Sequence, label, event and effect."""
@@ -52,3 +54,30 @@ def votes(
         for n in range(count)
     ]
     return table(edges, tested, counts, polarity)
+
+
+def by_group(
+    voted: np.ndarray,
+    groups: np.ndarray | None,
+    label: str = "bad",
+    met: np.ndarray | None = None,
+    name: str = "",
+) -> EdgeTable:
+    """Sequences of which some vote for `label` <- x, in groups; x occurs in those of `met` (default: all)."""
+    met = np.ones(len(voted), bool) if met is None else met
+    edges = [(f"{name}{label}-{n}", label, "x", 0.5) for n in np.flatnonzero(voted)]
+    plain = table(edges, {label: len(voted)}, {(label, "x"): int(met.sum())})
+    if groups is None:
+        return plain
+    number = np.unique(groups, return_inverse=True)[1]
+    v, e, n = (np.bincount(number, each) for each in (voted, met, np.ones(len(voted))))
+    kind = {"test": "total", "polarity": "present", "label": label}
+    support = {**kind, "groups": len(n), "tested_tested": int(n @ n)}
+    sums = {"votes_votes": v @ v, "votes_tested": v @ n, "votes_exposed": v @ e, "exposed_exposed": e @ e}
+    counts = {"voting": (v > 0).sum(), "meeting": (e > 0).sum(), **sums}
+    votes = {**kind, "event": "x", **{name: int(count) for name, count in counts.items()}}
+    return replace(
+        plain,
+        group_support=pl.DataFrame([support], schema=GROUP_SUPPORT),
+        group_votes=pl.DataFrame([votes], schema=GROUP_VOTES),
+    )

@@ -210,6 +210,14 @@ def test_figures_come_from_a_calibration_of_the_other_half() -> None:
     assert np.array_equal(prefix, answers.prefix)
 
 
+def test_halves_keep_groups_whole() -> None:
+    answers = replace(shy(2.0), groups=np.arange(4_000) // 2)
+    odd = np.arange(4_000) // 2 % 2 == 1
+    answers.whole[odd] *= 4.0  # as above, for neighbours that are one group
+    assert not crossed(answers)[2]
+    assert crossed(replace(answers, groups=None))[2]
+
+
 def shy(factor: float) -> Answers:
     """Logits that are honest once they are multiplied by a factor."""
     honest = np.random.default_rng(1).normal(0, 2, (4_000, 2))

@@ -95,3 +95,11 @@ def test_corrections_are_applied_to_other_sequences() -> None:
     found = Calibration(np.array([0.0, 1.0]), np.array([2.0, 2.0]), np.array([0.5, 1.0]))
     assert found.whole(answers).tolist() == [[2.0, 6.0]]
     assert found.prefix(answers).tolist() == [[1.5, 3.0]]
+
+
+def test_a_lead_of_repeated_losses_is_that_of_each_once() -> None:
+    rng = np.random.default_rng(0)
+    worse, better = rng.random((40, 2)) + 0.1, rng.random((40, 2))
+    again, groups = np.tile(np.arange(40), 5), np.tile(np.arange(40), 5)
+    assert lead(worse[again], better[again], groups) == pytest.approx(lead(worse, better))
+    assert (np.abs(lead(worse[again], better[again])) > 2 * np.abs(lead(worse, better))).all()

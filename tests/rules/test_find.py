@@ -11,6 +11,8 @@ from eventcargo.rules import Rule, RuleConfig, find_rules
 from eventcargo.rules.find import _learning
 from eventcargo.simulation import Simulated, simulate
 
+from ..repeats import repeated
+
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
@@ -135,7 +137,8 @@ def test_a_rule_below_a_bar_is_dropped(name: str, counts: tuple[int, int, int]) 
 def test_a_rule_that_held_out_sequences_do_not_confirm_is_dropped() -> None:
     """The label goes with the event in the sequences learnt from, and not at all elsewhere."""
     carried = np.arange(400) % 2 == 0
-    learn = _learning(carried, np.random.default_rng(0).random(400), RuleConfig().held_out)
+    draw, own = np.random.default_rng(0).random(400), np.arange(400)
+    learn = _learning(carried, draw, RuleConfig().held_out, own)
     occurs = np.where(learn, carried, np.arange(400) // 2 % 2 == 0)
     sequences = [
         EventSequence(f"s{i:03}", ("a",) if occurs[i] else ("b",), (0.0,), ("x",) if carried[i] else ())
@@ -212,3 +215,27 @@ def test_components_fail_where_their_errors_come_at_the_end() -> None:
     assert arranged.text == "error3 at the end & error2 among the last 3 events"
     assert np.all(present.holds(data) >= arranged.holds(data))
     assert arranged.precision > 0.98 > 0.4 > present.precision
+
+
+def test_held_out_sequences_are_whole_groups() -> None:
+    rng = np.random.default_rng(0)
+    group = rng.integers(80, size=400)
+    draw, carried = rng.random(80)[group], rng.random(400) < 0.2
+    learn = _learning(carried, draw, 0.34, group)
+    assert not set(group[learn]) & set(group[~learn])
+    assert 0.28 < (~learn).mean() < 0.42
+    assert 0.2 < (~learn)[carried].mean() < 0.5
+
+
+def test_a_rule_confirmed_by_copies_of_few_sequences_alone_is_dropped() -> None:
+    """Twelve sequences say nothing about a rule that is right in two out of three."""
+    kinds = [("a", True), ("a", True), ("a", False), ("b", False)] * 3
+    once = EventDataset.from_sequences(
+        [
+            EventSequence(f"s{i:03}", (event,), (0.0,), ("x",) if label else ())
+            for i, (event, label) in enumerate(kinds)
+        ]
+    )
+    graph, config = LabelGraph.from_boundaries({"x": ["a"]}), RuleConfig(min_precision=0.0, min_recall=0.0)
+    assert find_rules(repeated(once, 50), graph, config) == {"x": None}
+    assert find_rules(repeated(once, 50, grouped=False), graph, config)["x"] is not None

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from eventcargo import EventDataset
+from eventcargo import EventDataset, EventSequence
 from eventcargo.simulation import simulate
 from eventcargo.verdicts.predictability import FOLDS, Predictability, Predictor, _folds
 
+from ..repeats import repeated
 from .conftest import sequences
 
 
@@ -82,9 +83,25 @@ def test_a_label_that_all_carry_has_nothing_to_explain() -> None:
 
 def test_every_fold_has_its_part_of_the_label() -> None:
     carries = np.arange(100) < 10
-    folds = _folds(carries, np.random.default_rng(0))
+    folds = _folds(carries, np.arange(100), np.random.default_rng(0))
     assert np.bincount(folds[carries], minlength=FOLDS).tolist() == [2] * FOLDS
     assert np.bincount(folds, minlength=FOLDS).tolist() == [20] * FOLDS
+
+
+def test_folds_keep_groups_whole_and_share_the_label() -> None:
+    carries, group = np.arange(300) % 30 == 0, np.arange(300) // 3
+    folds = _folds(carries, group, np.random.default_rng(0))
+    assert (folds.reshape(100, 3) == folds[::3, None]).all()
+    assert np.bincount(folds[carries], minlength=FOLDS).tolist() == [2] * FOLDS
+
+
+def test_a_label_that_only_repeats_is_not_foretold_from_its_copies() -> None:
+    """A member for each sequence, so that a tree without groups knows every label from its copies."""
+    alone = [EventSequence(f"s{i:02}", (f"e{i:02}",), (0.0,), ("bad",) if i % 2 else ()) for i in range(60)]
+    members = [f"e{i:02}" for i in range(60)]
+    once = EventDataset.from_sequences(alone)
+    assert told(repeated(once, 20), members).explained < 0.1
+    assert told(repeated(once, 20, grouped=False), members).explained > 0.5
 
 
 def test_the_same_seed_gives_the_same_forecast(clear: EventDataset) -> None:

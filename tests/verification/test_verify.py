@@ -11,6 +11,7 @@ from eventcargo.sequences import EventSequence
 from eventcargo.simulation import simulate
 from eventcargo.verification.verify import VerifyConfig, verify
 
+from ..repeats import repeated
 from .drawn import claimed, draw
 
 EXPOSED = {"a": 0.4, "b": 0.4, "c": 0.4, "d": 0.3, "z": 0.9}
@@ -253,3 +254,36 @@ def test_twins_of_a_label_whose_model_is_doubted_are_reduced_to_one() -> None:
     twins = LabelGraph.from_edges(pl.DataFrame(edges))
     assert sorted(verify(twins, data).boundary("bad")) == ["x", "y"]
     assert len(verify(twins, data, untrusted=["bad"]).boundary("bad")) == 1
+
+
+def _edges(graph: LabelGraph) -> dict[tuple[str, str], tuple[float | None, float | None]]:
+    columns = ("label", "event", "p_value", "gain")
+    return {(row[0], row[1]): (row[2], row[3]) for row in graph.edges.select(columns).iter_rows()}
+
+
+@pytest.mark.parametrize(
+    ("regime", "sequences"), [("fleet", 600), ("confounded", 300), ("ordered", 300), ("timing", 300)]
+)
+def test_copies_of_sequences_make_no_edge_surer(regime: str, sequences: int) -> None:
+    simulated = simulate(regime, sequences=sequences, seed=100)
+    empty = LabelGraph.from_boundaries({label: [] for label in simulated.data.label_names})
+    for graph in (simulated.truth, empty):
+        once, copies = (_edges(verify(graph, data)) for data in (simulated.data, repeated(simulated.data)))
+        assert once.keys() == copies.keys()
+        for edge, figures in once.items():
+            assert copies[edge] == pytest.approx(figures, rel=1e-6)
+
+
+def test_copies_without_groups_add_false_edges() -> None:
+    simulated = simulate("confounded", sequences=300, seed=100)
+    data = repeated(simulated.data, grouped=False)
+    assert len(verify(simulated.truth, data).edges) > len(verify(simulated.truth, simulated.data).edges)
+
+
+def test_groups_of_one_sequence_change_nothing() -> None:
+    simulated = simulate("confounded", sequences=300, seed=100)
+    alone = simulated.data.in_groups(np.arange(300)[::-1])
+    once, grouped = (_edges(verify(simulated.truth, data)) for data in (simulated.data, alone))
+    assert once.keys() == grouped.keys()
+    for edge, figures in once.items():
+        assert grouped[edge] == pytest.approx(figures, rel=1e-9)

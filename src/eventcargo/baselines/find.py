@@ -139,7 +139,7 @@ def find_boundaries(
 
 
 def _task(data: EventDataset, config: BaselineConfig) -> _Task:
-    test = IndependenceTest(data.presence(), config.dof, config.min_rows_per_dof)
+    test = IndependenceTest(data.presence(), config.dof, config.min_rows_per_dof, data.groups)
     targets = [Target(rows) for rows in data.positives()]
     alpha = config.alpha / len(data.event_names) if config.correct else config.alpha
     return _Task(data, test, targets, alpha, config)

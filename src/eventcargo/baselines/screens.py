@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from eventcargo.statistics.g2 import IndependenceTest, Target
 
@@ -60,8 +61,14 @@ def l1_logistic(
     with warnings.catch_warnings():
         # a weight that has not fully converged is large or small all the same
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(presence[:, columns], answer)
+        model.fit(presence[:, columns], answer, sample_weight=_weights(test))
     weights = model.coef_[0]
     order = np.argsort(-np.abs(weights), kind="stable")
     largest = np.abs(weights).max()
     return [int(columns[at]) for at in order if abs(weights[at]) >= max(WEIGHT_SHARE * largest, 1e-9)]
+
+
+def _weights(test: IndependenceTest) -> NDArray[np.float64] | None:
+    """The weight of each sequence, with which every group counts as one; None without groups."""
+    groups = test.counts.groups
+    return None if groups is None else 1.0 / np.bincount(groups)[groups]

@@ -4,6 +4,9 @@ In a Poisson bootstrap (Hanley & MacGibbon 2006) every sequence counts Poisson(1
 variables are Poisson again, so an edge's votes, its exposed sequences without a vote and its tested sequences
 without the event type are independent Poisson numbers whose means are the observed counts. The share is a sum
 over their values and needs no draws. Thresholds that depend on the supports of all labels stay fixed.
+
+If sequences come in groups, the bootstrap draws groups. Counts are then divided by their design effect, which
+gives the Poisson numbers the same relative spread as sums over drawn groups.
 """
 
 from collections.abc import Callable
@@ -28,13 +31,16 @@ Border = Callable[[Floats, Ints], Floats]
 """Maps votes (edges, cells) of the edges `rows` to the most misses that keep the edge; -1: none does."""
 
 
-def stability(votes: Ints, met: Ints, tested: Ints, of_tested: Border, of_met: Border) -> Floats:
+def stability(
+    votes: Ints | Floats, met: Ints | Floats, tested: Ints | Floats, of_tested: Border, of_met: Border
+) -> Floats:
     """The share of bootstrap samples in which each edge is kept: neither border is crossed.
 
     Parameters
     ----------
     votes, met, tested
-        Of each edge: sequences that vote, that are exposed, and in which the label is tested.
+        Of each edge: sequences that vote, that are exposed, and in which the label is tested; with groups,
+        as many independent sequences as they are worth.
     of_tested, of_met
         The most tested, and the most exposed, sequences that may have no vote.
 
@@ -61,7 +67,7 @@ def stability(votes: Ints, met: Ints, tested: Ints, of_tested: Border, of_met: B
 
 
 def _clear_cases(
-    votes: Ints, met: Ints, tested: Ints, of_tested: Border, of_met: Border
+    votes: Ints | Floats, met: Ints | Floats, tested: Ints | Floats, of_tested: Border, of_met: Border
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """1 for edges kept even at the unfavourable end of every range, else 0; and which edges those are."""
     rows = np.arange(len(votes))
@@ -79,7 +85,7 @@ def _reach(mean: Floats | Ints) -> Floats:
 class _Cells:
     """The values of Poisson numbers with these means, grouped into cells: (edges, cells) each."""
 
-    def __init__(self, mean: Ints) -> None:
+    def __init__(self, mean: Ints | Floats) -> None:
         mu = mean[:, None].astype(np.float64)
         first, last = np.floor(np.maximum(mu - _reach(mu), 0)), np.ceil(mu + _reach(mu))
         self.step = np.ceil((last - first + 1) / CELLS)

@@ -61,7 +61,7 @@ def fuse(
     known = _resolved(knowledge, store, list(support))
     rows = _permitted(rows, known)
     edges = _signed(_kept(rows, support, store, config))
-    return LabelGraph.from_edges(_completed(edges, support, known), support)
+    return LabelGraph.from_edges(_completed(edges, support, store.n_groups(test), known), support)
 
 
 def fuse_run(
@@ -131,19 +131,17 @@ def _signed(edges: pl.DataFrame) -> pl.DataFrame:
     return edges.with_columns(sign=sign, agreement=agreement)
 
 
-def _completed(edges: pl.DataFrame, support: Support, known: Resolved | None) -> pl.DataFrame:
+def _completed(
+    edges: pl.DataFrame, support: Support, n_groups: Support, known: Resolved | None
+) -> pl.DataFrame:
     """Edges with the support of their label, and the required edges without a vote."""
     counts = pl.DataFrame({"label": list(support), "support": list(support.values())})
     completed = edges.drop("support", strict=False)
     if known is not None and known.required:
         never = _required(known).join(completed, on=PAIR, how="anti").drop("required")
-        never = never.join(counts, on="label", how="left").with_columns(
-            frequency=0.0, ci_low=0.0, stability=1.0
-        )
-        high = jeffreys(0, never["support"].fill_null(0).to_numpy())[1]
-        completed = pl.concat(
-            [completed, never.drop("support").with_columns(ci_high=pl.Series(high))], how="diagonal"
-        )
+        never = never.with_columns(frequency=0.0, ci_low=0.0, stability=1.0)
+        high = jeffreys(0, [n_groups.get(label, 0) for label in never["label"]])[1]
+        completed = pl.concat([completed, never.with_columns(ci_high=pl.Series(high))], how="diagonal")
     return completed.join(counts, on="label", how="left", maintain_order="left")
 
 
@@ -187,8 +185,8 @@ def by_confidence(rows: pl.DataFrame, min_frequency: float, min_opportunity: flo
     """The edges that are surely frequent enough where the label is present, or where it is absent.
 
     Surely: Jeffreys' interval of votes / support begins at `min_frequency` or above, the interval of votes /
-    exposed at `min_opportunity` or above, and there are at least two votes. So a rarer label needs a larger
-    share.
+    exposed at `min_opportunity` or above, and there are at least two votes, of two groups. So a rarer label
+    needs a larger share.
     Frequency and interval are those of the polarity that passes with the higher lower end; strength, effect
     and sign pool the votes of both.
     """
@@ -196,9 +194,9 @@ def by_confidence(rows: pl.DataFrame, min_frequency: float, min_opportunity: flo
         pl.col("votes") >= min_opportunity * pl.col("n_exposed")
     )
     edges = _of_pairs(rows, likely | pl.col("required"))  # first a cheap filter: the test below is slow
-    votes, support, exposed = (edges[name].to_numpy() for name in ("votes", "support", "n_exposed"))
-    passes = (votes >= MIN_VOTES) & _begins_at(votes, support, min_frequency)
-    passes &= _begins_at(votes, exposed, min_opportunity)
+    voting = edges["voting" if "voting" in edges.columns else "votes"].to_numpy()
+    passes = (voting >= MIN_VOTES) & _begins_at(*_effective(edges, "support"), min_frequency)
+    passes &= _begins_at(*_effective(edges, "n_exposed"), min_opportunity)
     edges = edges.with_columns(passes=pl.Series(passes), threshold=pl.lit(min_frequency))
     edges = _of_pairs(edges, pl.col("passes") | pl.col("required"))
     borders = [lower_end_border(share, TAIL, MIN_VOTES) for share in (min_frequency, min_opportunity)]
@@ -251,13 +249,29 @@ def _any_misses(votes: Floats, rows: NDArray[np.int64]) -> Floats:  # noqa: ARG0
     return np.full(votes.shape, np.inf)
 
 
+EFFECTS = {"support": "tested_effect", "n_exposed": "exposed_effect"}
+"""The columns with the design effects of votes / support and of votes / exposed."""
+
+
+def _effective(rows: pl.DataFrame, tried: str) -> tuple[Floats, Floats]:
+    """Votes and tried sequences; with groups, those of as many independent sequences."""
+    counts = rows["votes"].to_numpy(), rows[tried].to_numpy()
+    if EFFECTS[tried] not in rows.columns:
+        return counts
+    effect = rows[EFFECTS[tried]].to_numpy()
+    return counts[0] / effect, counts[1] / effect
+
+
 def _stability(rows: pl.DataFrame, of_tested: Border, of_met: Border) -> pl.Series:
     votes, met, tested = (rows[name].to_numpy() for name in ("votes", "n_exposed", "support"))
+    if "tested_effect" in rows.columns:  # one bootstrap draws both shares: by the larger design effect
+        effect = rows.select(pl.max_horizontal(*EFFECTS.values())).to_series().to_numpy()
+        votes, met, tested = votes / effect, met / effect, tested / effect
     return pl.Series(stability(votes, met, tested, of_tested, of_met))
 
 
 def _described(rows: pl.DataFrame, stable: pl.Series) -> pl.DataFrame:
     """Rows with the interval of their frequency and their stability, which is 1 for a required edge."""
-    low, high = jeffreys(rows["votes"].to_numpy(), rows["support"].to_numpy())
+    low, high = jeffreys(*_effective(rows, "support"))
     described = rows.with_columns(ci_low=pl.Series(low), ci_high=pl.Series(high), stability=stable)
     return described.with_columns(stability=pl.when("required").then(1.0).otherwise("stability"))

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from eventcargo.edges import POLARITIES, POSITIVES, EdgeFolder, EdgeTable, summed
+from eventcargo.edges import GROUPED, POLARITIES, POSITIVES, EdgeFolder, EdgeTable, summed
 from eventcargo.errors import ConfigError, DataError, argument
 from eventcargo.files import atomic_folder, read_document, write_document
 from eventcargo.fusion.counting import TESTS
@@ -64,9 +64,10 @@ class VoteStore:
     def join(cls, stores: "Sequence[VoteStore]") -> "VoteStore":
         """The sums of stores with the same model and settings but different data."""
         plan = _joined_plan([store.plan for store in stores])
-        count = Count()
-        for votes in (votes for store in stores for votes in store.votes.values()):
-            count.add_votes(votes)
+        count, parts = Count(), [votes for store in stores for votes in store.votes.values()]
+        is_grouped = any(votes.is_grouped for votes in parts)
+        for votes in parts:
+            count.add_votes(votes.grouped() if is_grouped else votes)
         positives = summed(
             pl.concat([pl.DataFrame(schema=POSITIVES), *(store.positives for store in stores)])
         )
@@ -93,6 +94,12 @@ class VoteStore:
                 tested |= support if polarity == "present" else dict.fromkeys(set(support) - set(tested), 0)
         return {label: tested[label] for label in sorted(tested)}
 
+    def n_groups(self, test: str) -> dict[str, int]:
+        """As `support`, but groups of sequences; the same without groups."""
+        present = self.votes.get((test, "present"))
+        known = {} if present is None else dict(present.group_support.select("label", "groups").iter_rows())
+        return self.support(test) | known
+
     def table(self, test: str, polarities: Sequence[str] = POLARITIES) -> pl.DataFrame:
         """A row for each edge and polarity with a vote: counts, frequency, means and mutual information.
 
@@ -109,7 +116,9 @@ class VoteStore:
         if not parts:
             available = ", ".join(self.tests) or "no test"
             raise ConfigError(f"{argument('test', test)} has no votes here; votes are of {available}")
-        rows = pl.concat(parts).join(self._rates, on="label", how="left", maintain_order="left")
+        rows = pl.concat(parts, how="diagonal").join(
+            self._rates, on="label", how="left", maintain_order="left"
+        )
         # KL = cross entropy of P(label | rest) and P(label) - entropy; it is linear in the means of both
         p, rate = pl.col("before"), pl.col("rate")
         cross = -(_times_log(p, rate) + _times_log(1 - p, 1 - rate))
@@ -255,7 +264,8 @@ def _tables(store: VoteStore) -> dict[str, pl.DataFrame]:
     """All tables of a store by the names of their files."""
     tables = {"positives": store.positives}
     for (test, polarity), votes in store.votes.items():
-        tables |= {f"{test}-{polarity}-{name}": getattr(votes, name) for name in TABLES}
+        names = [name for name in TABLES if votes.is_grouped or name not in GROUPED]
+        tables |= {f"{test}-{polarity}-{name}": getattr(votes, name) for name in names}
     return tables
 
 
@@ -272,6 +282,9 @@ def read_votes(folder: str | Path) -> VoteStore:
     votes = {}
     for test, polarity in content["kinds"]:
         names = {name: f"{test}-{polarity}-{name}" for name in TABLES}
+        names = {
+            name: file for name, file in names.items() if file in content["sizes"] or name not in GROUPED
+        }
         tables = {name: _read(folder, file, TABLES[name], content) for name, file in names.items()}
         try:
             votes[test, polarity] = Votes(test, polarity, **tables)

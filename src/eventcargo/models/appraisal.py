@@ -16,13 +16,14 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from eventcargo.batches import Batch
 from eventcargo.errors import counted
-from eventcargo.events import EventDataset
+from eventcargo.events import EventDataset, first_appearances
 from eventcargo.models.base_rates import Rates
 from eventcargo.models.calibration import Answers, Calibration, Floats, Truth, lead
 from eventcargo.models.counts import Counts
 from eventcargo.models.density import DensityModel, walk
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.quality import LabelQuality, Quality
+from eventcargo.statistics.design_effect import Groups
 from eventcargo.statistics.log_loss import log_losses
 
 CLEARLY = 1.645
@@ -39,6 +40,7 @@ def label_quality(
     truth: Truth,
     raw: Floats,
     logits: Floats,
+    groups: Groups = None,
 ) -> tuple[LabelQuality, ...]:
     """Figures of every label; `raw` are the logits before calibration, `rates` the base rates.
 
@@ -50,7 +52,7 @@ def label_quality(
     """
     base = np.broadcast_to(np.log(rates) - np.log1p(-rates), truth.shape)
     losses, base_losses, raw_losses = (log_losses(each, truth) for each in (logits, base, raw))
-    leads = lead(base_losses, losses)
+    leads = lead(base_losses, losses, groups)
     probabilities, raw_probabilities = _sigmoid(logits), _sigmoid(raw)
     rows = []
     for at, name in enumerate(names):
@@ -165,7 +167,9 @@ def appraise(
         calibration = Calibration.fit(answers)
         model.calibrate(calibration if helps else calibration.without_slopes())
     rates = Rates.of(kept, model.vocabulary, unlabelled)
-    rows = label_quality(model.label_names, kept.support, rates.labels, answers.truth, answers.whole, logits)
+    rows = label_quality(
+        model.label_names, kept.support, rates.labels, answers.truth, answers.whole, logits, answers.groups
+    )
     overall = overall_quality(rows, answers.truth, answers.whole, logits)
     overall["prefix_log_loss"] = float(log_losses(prefix, answers.truth).mean()) if prefix.size else None
     if answers.linear is not None:
@@ -179,7 +183,7 @@ def crossed(answers: Answers) -> tuple[Floats, Floats, bool]:
 
     Slopes that do not help, because sequences are few or the logits are right already, are left out.
     """
-    half = np.arange(len(answers.truth)) % 2 == 0
+    half = _first_half(answers)
     tried = []
     for with_slopes in (True, False):
         logits, prefix = answers.whole.copy(), answers.prefix.copy()
@@ -191,6 +195,13 @@ def crossed(answers: Answers) -> tuple[Floats, Floats, bool]:
     losses = [log_losses(logits, answers.truth).sum() for logits, _ in tried]
     helps = bool(losses[0] < losses[1])
     return (*tried[0 if helps else 1], helps)
+
+
+def _first_half(answers: Answers) -> NDArray[np.bool_]:
+    """Every second sequence, or every second group in order of first appearance."""
+    if answers.groups is None:
+        return np.arange(len(answers.truth)) % 2 == 0
+    return first_appearances(answers.groups) % 2 == 0
 
 
 @torch.inference_mode()
@@ -208,7 +219,7 @@ def ask(model: Transformer, data: EventDataset) -> Answers:
         if linear is not None and model.linear is not None:
             term = model.linear.logits(batch, batch.at_end, np.arange(shape[1]))
             linear[rows] = term.double().cpu().numpy()
-    return Answers(data.label_matrix().toarray() > 0, linear, whole, prefix)
+    return Answers(data.label_matrix().toarray() > 0, linear, whole, prefix, data.groups)
 
 
 def _one_before(batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from eventcargo.statistics.design_effect import Groups, sums_by_group
 from eventcargo.statistics.log_loss import log_losses
 
 Floats = NDArray[np.float64]
@@ -39,18 +40,20 @@ class Answers:
     """Uncalibrated label logits of a model on held-out sequences, and the truth: (sequences, labels) each.
 
     `whole` is given whole sequences, and `linear` is the linear term's part of it; `prefix` is given the
-    first events of each sequence.
+    first events of each sequence. `groups` has the group of each sequence; None: each is its own.
     """
 
     truth: Truth
     linear: Floats | None
     whole: Floats
     prefix: Floats
+    groups: Groups = None
 
     def rows(self, which: NDArray[np.bool_]) -> "Answers":
         """The answers on the selected sequences."""
         linear = None if self.linear is None else self.linear[which]
-        return Answers(self.truth[which], linear, self.whole[which], self.prefix[which])
+        groups = None if self.groups is None else self.groups[which]
+        return Answers(self.truth[which], linear, self.whole[which], self.prefix[which], groups)
 
 
 @dataclass(frozen=True)
@@ -88,13 +91,15 @@ class Calibration:
         return self.prefix_slope * answers.prefix
 
 
-def lead(worse: Floats, better: Floats) -> Floats:
+def lead(worse: Floats, better: Floats, groups: Groups = None) -> Floats:
     """Standard errors by which the losses `better` are in sum below the losses `worse`, per column.
+
+    The losses of one of the `groups` vary together: their sum counts as one.
 
     >>> float(lead(np.array([[3.0], [1.0]]), np.zeros((2, 1)))[0].round(3))
     2.828
     """
-    gains = worse - better
+    gains = sums_by_group(worse - better, groups)
     error, total = np.sqrt(len(gains)) * gains.std(axis=0), gains.sum(axis=0)
     result: Floats = total / np.maximum(error, MIN_ERROR)
     return result
@@ -106,7 +111,7 @@ def choose_gates(answers: Answers) -> Floats:
         return np.ones(answers.truth.shape[1])
     alone, both = (log_losses(logits, answers.truth) for logits in (answers.linear, answers.whole))
     matters = (alone - both).sum(axis=0) > MATTERS * base_losses(answers.truth)
-    helped: Floats = ((lead(alone, both) > GAIN) & matters).astype(np.float64)
+    helped: Floats = ((lead(alone, both, answers.groups) > GAIN) & matters).astype(np.float64)
     return helped
 
 

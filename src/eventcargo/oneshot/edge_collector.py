@@ -12,6 +12,7 @@ from eventcargo.batches import Batch
 from eventcargo.edges import EDGES, EXPOSED, POLARITIES, POSITIVES, SUPPORT, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
+from eventcargo.oneshot.group_sums import GroupSums
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.total import Types
 from eventcargo.vocabulary import MARKS
@@ -28,14 +29,17 @@ class EdgeCollector:
         self._tested: dict[tuple[str, str], Ints] = {}
         self._exposed: dict[tuple[str, str], sp.csr_array] = {}
         self._edges: list[pl.DataFrame] = []
+        self._groups = GroupSums()
 
     def note_tested(
-        self, test: str, polarity: str, wanted: Flags, types: Types, allowed: Flags | None = None
+        self, test: str, polarity: str, rows: Ints, wanted: Flags, types: Types, allowed: Flags | None = None
     ) -> None:
-        """Count the labels tested in some sequences, (sequences, labels), and the event types they hold.
+        """Count the labels tested in sequences `rows`, (sequences, labels), and the event types they hold.
 
-        Pairs that are not `allowed`, (labels, V), do not count as exposed.
+        Pairs that are not `allowed`, (labels, V), do not count as exposed. `rows` are whole groups.
         """
+        if self._data.groups is not None:
+            self._groups.add((test, polarity), self._data.group_numbers[rows], wanted, types, allowed)
         ones = np.ones(len(types.rows), np.int64)
         shape = (len(wanted), len(self._model.vocabulary))
         holds = sp.csr_array((ones, (types.rows, types.ids)), shape=shape)
@@ -75,8 +79,15 @@ class EdgeCollector:
             pl.concat([pl.DataFrame(schema=SUPPORT), *support]),
             pl.concat([pl.DataFrame(schema=EXPOSED), *exposed]),
             self._positives(),
+            *(self._grouped(edges) if self._data.groups is not None else ()),
         )
         return EdgeTable.join([table])
+
+    def _grouped(self, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The sums over groups of tested sequences and of votes."""
+        ids = pl.Series(self._data.sequence_ids).cast(pl.String)
+        groups = pl.DataFrame({"sequence": ids, "group": self._data.group_numbers})
+        return self._groups.tables(edges.join(groups, on="sequence"), self._labels, self._events)
 
     def _named(self, numbers: pl.DataFrame) -> pl.DataFrame:
         rows, labels = numbers["sequence"].to_numpy(), numbers["label"].to_numpy()

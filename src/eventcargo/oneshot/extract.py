@@ -25,7 +25,7 @@ from eventcargo.models.density import DensityModel, check_labels, check_values, 
 from eventcargo.oneshot.cases import Cases, select_cases
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.prefix import PrefixTest
-from eventcargo.oneshot.score_shard import BLOCK, Flags, configured_tests, sequence_seeds
+from eventcargo.oneshot.score_shard import BLOCK, Flags, blocks, configured_tests, sequence_seeds
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.thresholds import fit_pooled_threshold
 from eventcargo.oneshot.workers import Task, WorkerPool
@@ -135,7 +135,7 @@ def _plan(
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     return {
         **settings,
-        "shards": -(-len(data) // size),
+        "shards": -(-len(blocks(data)) // (size // BLOCK)),
         "data": data.fingerprint,
         "model": model.fingerprint,
         "labels": list(model.label_names),

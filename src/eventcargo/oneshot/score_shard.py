@@ -1,7 +1,7 @@
 """Scoring a shard: the edges of its sequences, by one or more tests.
 
-Sequences are processed in blocks that depend only on their order, so neither the shard size nor the number of
-workers changes the result.
+Sequences are processed in blocks that depend only on their order and groups, so neither the shard size nor
+the number of workers changes the result. No block splits a group, so that votes can be summed by group.
 """
 
 import zlib
@@ -80,6 +80,25 @@ def sequence_seeds(data: EventDataset, seed: int) -> NDArray[np.int64]:
     return np.array([zlib.crc32(name) for name in ids], np.int64)
 
 
+def blocks(data: EventDataset) -> list[NDArray[np.int64]]:
+    """The sequences of each block: `BLOCK`, and more only to end with a whole group.
+
+    Groups come in order of their first sequence. A shard of some blocks has these blocks again.
+
+    >>> from eventcargo.events import EventSequence
+    >>> data = EventDataset.from_sequences([EventSequence(f"{i:03}", (), (), ()) for i in range(600)])
+    >>> [len(block) for block in blocks(data)], [len(block) for block in blocks(data.in_groups([7] * 600))]
+    ([256, 256, 88], [600])
+    """
+    order = np.argsort(data.group_numbers, kind="stable")
+    ends = np.cumsum(np.bincount(data.group_numbers))  # of groups, in this order
+    cuts, last = list[int](), 0
+    while last + BLOCK < len(data):
+        last = int(ends[np.searchsorted(ends, last + BLOCK)])
+        cuts.append(last)
+    return [block for block in np.split(order, cuts) if len(block)]
+
+
 def score_shard(
     model: DensityModel,
     data: EventDataset,
@@ -93,8 +112,7 @@ def score_shard(
     Raises `OutOfTime` if the deadline comes before the end.
     """
     collector = EdgeCollector(model, data)
-    for start in range(0, len(data), BLOCK):
-        block = np.arange(start, min(start + BLOCK, len(data)))
+    for block in blocks(data):
         batches = Batches(data.select(block), model.vocabulary, model.max_length)
         wanted = {name: getattr(cases, name)[block].toarray() > 0 for name in POLARITIES}
         types = Types.of(batches.take(np.arange(len(block))))
@@ -103,7 +121,12 @@ def score_shard(
             for polarity in configured_test.polarities:
                 asked |= wanted[polarity]
                 collector.note_tested(
-                    configured_test.test.name, polarity, wanted[polarity], types, configured_test.allowed
+                    configured_test.test.name,
+                    polarity,
+                    block,
+                    wanted[polarity],
+                    types,
+                    configured_test.allowed,
                 )
             asked &= _open(types, asked.shape, configured_test.allowed)
             for rows, batch in _batches(batches, asked.any(axis=1)):

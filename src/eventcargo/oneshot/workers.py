@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
@@ -22,7 +23,7 @@ from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.cases import Cases
 from eventcargo.oneshot.config import ExtractConfig, memory
-from eventcargo.oneshot.score_shard import configured_tests, score_shard
+from eventcargo.oneshot.score_shard import BLOCK, blocks, configured_tests, score_shard
 
 PROCESS_BYTES = 700 * 2**20
 """Memory of a worker before it holds a model: Python, torch and its own buffers."""
@@ -34,7 +35,7 @@ START_SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Task:
-    """The work of one extraction, in shards of `size` sequences."""
+    """The work of one extraction, in shards of `size` sequences, which are whole blocks."""
 
     data: EventDataset
     cases: Cases
@@ -45,13 +46,22 @@ class Task:
     allowed: NDArray[np.bool_] | None = None  # (labels, V): pairs that may be edges; None: all
     deadline: Deadline = NEVER
 
+    def rows(self, number: int) -> NDArray[np.int64]:
+        """The sequences of a shard."""
+        per_shard = self.size // BLOCK
+        return np.concatenate(self._blocks[number * per_shard : (number + 1) * per_shard])
+
+    @cached_property
+    def _blocks(self) -> list[NDArray[np.int64]]:
+        return blocks(self.data)
+
     def length(self, number: int) -> int:
         """Number of sequences in a shard."""
-        return min(self.size, len(self.data) - number * self.size)
+        return len(self.rows(number))
 
     def score_shard(self, number: int, model: DensityModel, folder: EdgeFolder) -> int:
         """Score a shard, write it and return its number; nothing is written if the time runs out."""
-        rows = np.arange(number * self.size, number * self.size + self.length(number))
+        rows = self.rows(number)
         with suppress(OutOfTime):
             table = score_shard(
                 model,

@@ -19,6 +19,7 @@ from eventcargo.rules.occurrences import Occurrences
 from eventcargo.rules.patterns import LiteralPatterns
 from eventcargo.rules.rule import Literals, Rule, holds
 from eventcargo.rules.search import Search
+from eventcargo.statistics.design_effect import Groups, ScoreDesignEffect
 
 ACCIDENT = 0.01
 """A rule is dropped if as many held-out hits occur by accident with a higher probability."""
@@ -51,7 +52,7 @@ def find_rules(
     boundaries = {label: graph.boundary(label)[: config.max_events] for label in graph.labels}
     occurrences = Occurrences.locate(data, {event for events in boundaries.values() for event in events})
     carried = data.label_matrix().tocsc()
-    draw = np.random.default_rng(config.seed).random(len(data))
+    draw = data.group_draw(np.random.default_rng(config.seed))
     rules, support = dict[str, Rule | None](), data.label_support
     order = sorted(boundaries, key=lambda label: -support[label])
     for done, label in enumerate(order, 1):
@@ -59,7 +60,8 @@ def find_rules(
             warn_of_left_out("no rule was looked for", order[done - 1 :], len(order))
             break
         column = carried[:, [data.label_names.index(label)]].toarray().ravel().astype(bool)
-        rules[label] = _find(label, boundaries[label], occurrences, column, draw, config)
+        learn = _learning(column, draw, config.held_out, data.group_numbers)
+        rules[label] = _find(label, boundaries[label], occurrences, column, learn, data.groups, config)
         if progress is not None:
             progress("rules", done, len(boundaries), "labels")
     return {label: rules[label] for label in boundaries if label in rules}
@@ -70,18 +72,18 @@ def _find(
     events: list[str],
     occurrences: Occurrences,
     carried: NDArray[np.bool_],
-    draw: NDArray[np.float64],
+    learn: NDArray[np.bool_],
+    groups: Groups,
     config: RuleConfig,
 ) -> Rule | None:
     if not events or min(carried.sum(), (~carried).sum()) < config.min_support:
         return None
-    learn = _learning(carried, draw, config.held_out)
     learning = LearningData(occurrences, learn, carried, config.unit)
     literals, patterns = _patterns(learning, events, config)
     best = Search(
         DescriptionLength(patterns, config.penalty), config.max_literals, config.max_conjunctions
     ).best()
-    return _judged(label, _named(best, literals), learning, config) if best else None
+    return _judged(label, _named(best, literals), learning, groups, config) if best else None
 
 
 def _patterns(
@@ -101,12 +103,19 @@ def _patterns(
     return literals, LiteralPatterns.collapse(tuple(literals), held, carried, elsewhere)
 
 
-def _learning(carried: NDArray[np.bool_], draw: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
-    """The learning sequences: the same share of sequences with the label and without it."""
-    learn = np.ones(len(carried), bool)
-    for rows in (np.flatnonzero(carried), np.flatnonzero(~carried)):
-        order = rows[np.argsort(draw[rows], kind="stable")]
-        learn[order[: round(share * len(rows))]] = False
+def _learning(
+    carried: NDArray[np.bool_], draw: NDArray[np.float64], share: float, group: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """The learning sequences: the same share of the groups with the label in a sequence and of the others.
+
+    `draw` is the same for all sequences of a group, so that a group is held out as a whole.
+    """
+    learn, with_label = np.ones(len(carried), bool), np.isin(group, group[carried])
+    for rows in (np.flatnonzero(with_label), np.flatnonzero(~with_label)):
+        n_held = round(share * len(rows))
+        if n_held:
+            last = np.partition(draw[rows], n_held - 1)[n_held - 1]
+            learn[rows[draw[rows] <= last]] = False
     return learn
 
 
@@ -116,7 +125,9 @@ def _named(rule: Dnf, literals: list[Literal]) -> Literals:
     return tuple(tuple(named[at] for at in conjunction) for conjunction in sorted(map(sorted, rule)))
 
 
-def _judged(label: str, literals: Literals, learning: LearningData, config: RuleConfig) -> Rule | None:
+def _judged(
+    label: str, literals: Literals, learning: LearningData, groups: Groups, config: RuleConfig
+) -> Rule | None:
     """The rule with its figures on held-out sequences; None if it is not good enough there."""
     judge = ~learning.learn
     held, carried = holds(literals, learning.found)[judge], learning.carried[judge]
@@ -124,7 +135,17 @@ def _judged(label: str, literals: Literals, learning: LearningData, config: Rule
     if not hits:
         return None
     rule = Rule(label, literals, support, carrying, hits / support, hits / carrying)
-    # P(at least these hits) if the rule picked `support` of the held-out sequences at random
-    by_accident = hypergeom.sf(hits - 1, len(held), carrying, support)
     weak = rule.precision < config.min_precision or rule.recall < config.min_recall
-    return None if weak or by_accident > ACCIDENT else rule
+    accident = _by_accident(held, carried, None if groups is None else groups[judge])
+    return None if weak or accident > ACCIDENT else rule
+
+
+def _by_accident(held: NDArray[np.bool_], carried: NDArray[np.bool_], groups: Groups) -> float:
+    """P(at least these hits) if the rule picked as many of the held-out sequences at random."""
+    counts = np.array([(held & carried).sum(), len(held), carried.sum(), held.sum()])
+    if groups is not None:  # as many independent sequences as the groups are worth
+        stratum = np.zeros(len(held), np.int64)
+        effect = ScoreDesignEffect.of(carried, stratum, groups).of_rows(np.flatnonzero(held))
+        counts = np.rint(counts / effect).astype(np.int64)
+    hits, n, carrying, support = counts.tolist()
+    return float(hypergeom.sf(hits - 1, n, carrying, support))

@@ -5,6 +5,9 @@ in each stratum of the condition set, with and without the target. One sparse pr
 (strata x target) @ presence gives it for all event types, and for many targets together. The cost is
 proportional to the rows that matter: strata in which the target is constant carry no information and are
 skipped, and the large stratum "no event of the condition set" follows from the totals by subtraction.
+
+Sequences may come in groups that are not independent (`design_effect`). Then each stratum also has its number
+of groups, and `design_effects` gives the correction of the tests.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from eventcargo.statistics.design_effect import Groups, ScoreDesignEffect
 
 Rows = NDArray[np.int32]
 """Sorted numbers of the sequences in which a target (a label or an event type) is present."""
@@ -36,6 +41,7 @@ class Strata:
 
     group: NDArray[np.int32]  # (sequences,)
     sizes: NDArray[np.int64]  # (strata, 2)
+    units: NDArray[np.int64]  # (strata,): sequences, or groups of sequences
     subtract: bool
     """Stratum 0 is "no event of the condition set" and is counted by subtraction."""
 
@@ -51,6 +57,7 @@ class Tables:
     candidates: NDArray[np.int64]  # (candidates,)
     present: NDArray[np.int64]  # (strata, 2, candidates)
     sizes: NDArray[np.int64]  # (strata, 2)
+    units: NDArray[np.int64]  # (strata,): sequences, or groups of sequences
 
 
 class Contingency:
@@ -63,8 +70,13 @@ class Contingency:
     [[1, 0], [2, 3]]
     """
 
-    def __init__(self, presence: sp.csr_array, n_blank: int = 0) -> None:
-        """`n_blank` further sequences have no column and no target; they are counted, not stored."""
+    def __init__(self, presence: sp.csr_array, n_blank: int = 0, groups: Groups = None) -> None:
+        """`n_blank` further sequences have no column and no target; they are counted, not stored.
+
+        `groups` has the group of each sequence, None: each is its own; with groups there is none blank.
+        """
+        assert groups is None or (len(groups) == presence.shape[0] and not n_blank)
+        self.groups = None if groups is None else np.unique(groups, return_inverse=True)[1]
         self._by_row = sp.csr_array(presence, dtype=np.int32)
         by_column = self._by_row.tocsc()
         by_column.sort_indices()
@@ -82,8 +94,11 @@ class Contingency:
     def local(self, target: Rows, columns: NDArray[np.int64]) -> tuple["Contingency", Rows]:
         """The same counts for a few columns, renumbered 0, 1, ..., and the target's rows in them.
 
-        Sequences without any of these are all alike: they become blank, and the rest is often small.
+        Sequences without any of these are all alike: they become blank, and the rest is often small. With
+        groups they stay, because they are alike only to counts.
         """
+        if self.groups is not None:
+            return Contingency(self._by_row[:, columns], groups=self.groups), target
         rows = np.unique(np.concatenate([target, *(self.rows(column) for column in columns)]))
         presence = self._by_row[rows][:, columns]
         engine = Contingency(presence, n_blank=self.n_sequences - len(rows))
@@ -122,7 +137,23 @@ class Contingency:
         varies = (sizes[:, 0] > 0) & (sizes[:, 1] > 0)
         number = np.where(varies, np.cumsum(varies) - 1, -1)
         renumbered = np.where(varies[stratum], 2 * number[stratum] + (group & 1), -1)
-        return Strata(renumbered.astype(np.int32), sizes[varies], subtract=bool(varies[0]))
+        units = sizes.sum(axis=1) if self.groups is None else _n_distinct(stratum, self.groups, len(sizes))
+        return Strata(renumbered.astype(np.int32), sizes[varies], units[varies], subtract=bool(varies[0]))
+
+    def design_effects(
+        self, target: Rows, condition: Sequence[int], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The design effect of the target's association with each column; 1 without groups."""
+        if self.groups is None:
+            return np.ones(len(columns))
+        strata = self._strata(target, condition)
+        inside = np.flatnonzero(strata.group >= 0)
+        place = np.full(self._n_rows, -1, np.int64)
+        place[inside] = np.arange(len(inside))
+        group = strata.group[inside].astype(np.int64)
+        effect = ScoreDesignEffect.of(group % 2 == 1, group // 2, self.groups[inside])
+        rows = (place[self.rows(int(column))] for column in columns)
+        return np.array([effect.of_rows(own[own >= 0]) for own in rows])
 
     def _codes(self, condition: Sequence[int]) -> NDArray[np.int64]:
         """A code per sequence: equal if the same columns of the condition are present, 0 if none is."""
@@ -170,7 +201,8 @@ class Contingency:
             if strata.subtract:
                 counts[0] = self.totals[chosen] - counts[1:].sum(axis=0)
                 counts = counts[:-1]
-            yield Tables(chosen, counts.reshape(strata.n_strata, 2, len(chosen)), strata.sizes)
+            present = counts.reshape(strata.n_strata, 2, len(chosen))
+            yield Tables(chosen, present, strata.sizes, strata.units)
 
     def _gather(self, strata: Strata, candidates: NDArray[np.int64]) -> Iterator[Tables]:
         """The same tables for a few candidates, from their own columns."""
@@ -179,7 +211,14 @@ class Contingency:
         for at, column in enumerate(candidates):
             counts = np.bincount(strata.group[self.rows(column)] + 1, minlength=n_groups + 1)
             present[:, at] = counts[1:]
-        yield Tables(candidates, present.reshape(strata.n_strata, 2, len(candidates)), strata.sizes)
+        by_stratum = present.reshape(strata.n_strata, 2, len(candidates))
+        yield Tables(candidates, by_stratum, strata.sizes, strata.units)
+
+
+def _n_distinct(stratum: NDArray[np.int64], group: NDArray[np.int64], n_strata: int) -> NDArray[np.int64]:
+    """Number of distinct groups in each stratum."""
+    width = int(group.max(initial=0)) + 1
+    return np.bincount(np.unique(stratum * width + group) // width, minlength=n_strata)
 
 
 def _n_groups(strata: Strata) -> int:

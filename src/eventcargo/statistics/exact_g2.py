@@ -4,6 +4,10 @@ Sequences with equal columns are counted once (`PatternCounts`), which makes eve
 summed over the strata of the condition. In a stratum with few sequences it does not follow a chi-square
 distribution, so its mean and variance under independence are computed over all tables with the same margins
 (the hypergeometric distribution), and p from the gamma distribution with the summed mean and variance.
+
+If sequences come in groups, counts are divided by the design effect of the column: these are the counts of as
+many independent sequences as the groups are worth. Nats are multiplied by it again, so that they stay sums
+over all sequences.
 """
 
 from collections.abc import Sequence
@@ -14,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, betaln, gammaincc, gammaln, xlogy
 
+from eventcargo.statistics.design_effect import Groups, ScoreDesignEffect
 from eventcargo.statistics.distinct_rows import distinct_rows
 
 Floats = NDArray[np.float64]
@@ -24,6 +29,9 @@ ENOUGH = 5.0
 
 LARGEST_CELL = 40
 """Largest count of the smallest cell in exact moments; at an expected 5, more has probability 1e-20."""
+
+ROUNDING = 1e-6
+"""Shares of a sequence below this are errors of rounding."""
 
 DOUBT = 0.05
 """Probability that a rate lies below its lower bound, and above its upper bound."""
@@ -40,10 +48,26 @@ class PatternCounts:
 
     columns: NDArray[np.bool_]  # (patterns, columns)
     counts: Ints  # (patterns, 2)
+    grouped: "GroupedRows | None" = None  # None: sequences are independent
 
     @classmethod
-    def of(cls, columns: NDArray[np.bool_], carries: NDArray[np.bool_], n_blank: int = 0) -> "PatternCounts":
-        """Count the distinct rows; `n_blank` further sequences have neither a column nor the label."""
+    def of(
+        cls,
+        columns: NDArray[np.bool_],
+        carries: NDArray[np.bool_],
+        n_blank: int = 0,
+        groups: Groups = None,
+    ) -> "PatternCounts":
+        """Count the distinct rows; `n_blank` further sequences have neither a column nor the label.
+
+        `groups` has the group of each row, None: each is its own; with groups no sequence may be blank.
+        """
+        if groups is not None:
+            assert not n_blank
+            first, number = distinct_rows(columns)
+            counts = np.zeros((len(first), 2), np.int64)
+            np.add.at(counts, (number, carries.astype(np.int64)), 1)
+            return cls(columns[first], counts, GroupedRows(number, carries, groups))
         with_blank = np.concatenate([np.zeros((1, columns.shape[1]), bool), columns])
         first, number = distinct_rows(with_blank)
         counts = np.zeros((len(first), 2), np.int64)
@@ -58,6 +82,24 @@ class PatternCounts:
         np.add.at(tables, (stratum, self.columns[:, column].astype(np.int64)), self.counts)
         return tables
 
+    def design_effect(self, column: int, condition: Sequence[int]) -> float:
+        """The design effect of the label's association with the column, given the condition."""
+        if self.grouped is None:
+            return 1.0
+        number, carries, groups = self.grouped.number, self.grouped.carries, self.grouped.groups
+        stratum = distinct_rows(self.columns[:, list(condition)])[1][number]
+        has_column = np.flatnonzero(self.columns[number, column])
+        return ScoreDesignEffect.of(carries, stratum, groups).of_rows(has_column)
+
+
+@dataclass(frozen=True)
+class GroupedRows:
+    """Of every sequence the number of its pattern, whether it carries the label, and its group."""
+
+    number: Ints
+    carries: NDArray[np.bool_]
+    groups: NDArray[np.int32] | NDArray[np.int64]
+
 
 @dataclass(frozen=True)
 class ExactG2:
@@ -71,11 +113,14 @@ class ExactG2:
     g2: float
     mean: float
     variance: float
+    design_effect: float = 1.0
 
     @classmethod
-    def of(cls, tables: Ints) -> "ExactG2":
-        mean, variance = _null_moments(tables)
-        return cls(float(_g2(tables).sum()), float(mean.sum()), float(variance.sum()))
+    def of(cls, tables: Ints, design_effect: float = 1.0) -> "ExactG2":
+        """The test of tables (strata, 2, 2), as of counts divided by the design effect."""
+        mean, variance = _null_moments(tables, design_effect)
+        g2 = float(_g2(tables).sum()) / design_effect
+        return cls(g2, float(mean.sum()), float(variance.sum()), design_effect)
 
     @cached_property
     def p_value(self) -> float | None:
@@ -88,14 +133,14 @@ class ExactG2:
     @property
     def gain(self) -> float:
         """Nats that the column adds to the label's log-likelihood, beyond the mean under independence."""
-        return max(0.0, (self.g2 - self.mean) / 2)
+        return max(0.0, (self.g2 - self.mean) / 2) * self.design_effect
 
     @property
     def max_gain(self) -> float:
         """The gain that would give a G2 this low or lower with a probability of about DOUBT."""
         # as in a noncentral chi-square, the excess adds 4 * excess to the variance; 1.64: 95 % quantile
         excess = max(0.0, self.g2 - self.mean)
-        return (excess + 1.64 * float(np.sqrt(self.variance + 4 * excess))) / 2
+        return (excess + 1.64 * float(np.sqrt(self.variance + 4 * excess))) / 2 * self.design_effect
 
 
 def _g2(tables: Ints) -> Floats:
@@ -107,15 +152,23 @@ def _g2(tables: Ints) -> Floats:
     return np.maximum(g2, 0.0)  # rounding can give a value just below zero
 
 
-def _null_moments(tables: Ints) -> tuple[Floats, Floats]:
+def _null_moments(tables: Ints, design_effect: float) -> tuple[Floats, Floats]:
     """Mean and variance of G2 under independence, given the margins of each table: (strata,) each."""
     whole, rows, columns = tables.sum((1, 2)), tables[:, 1].sum(1), tables[:, :, 1].sum(1)
     rows, columns = np.minimum(rows, whole - rows), np.minimum(columns, whole - columns)
+    if design_effect > 1:
+        rows, columns, whole = (_effective(side, design_effect) for side in (rows, columns, whole))
+        whole = np.maximum(whole, rows + columns)
     varies, expected = (rows > 0) & (columns > 0), rows * columns / np.maximum(whole, 1)
     mean, variance = np.where(varies, 1.0, 0.0), np.where(varies, 2.0, 0.0)
     few = varies & (expected < ENOUGH)
     mean[few], variance[few] = _exact_moments(whole[few], rows[few], columns[few])
     return mean, variance
+
+
+def _effective(counts: Ints, design_effect: float) -> Ints:
+    """Whole numbers of independent sequences that counts are worth, rounded up: what varies still does."""
+    return np.ceil(counts / design_effect - ROUNDING).astype(np.int64)
 
 
 def _exact_moments(whole: Ints, rows: Ints, columns: Ints) -> tuple[Floats, Floats]:
@@ -140,7 +193,7 @@ def _log_choose(n: Floats, k: Floats) -> Floats:
     return chosen
 
 
-def max_presence_gain(tables: Ints) -> float:
+def max_presence_gain(tables: Ints, design_effect: float = 1.0) -> float:
     """The most nats that the column can be worth in the sequences that have it, judged by those without it.
 
     In every stratum the label's rate without the column, at its most unfavourable bound (probability DOUBT),
@@ -152,11 +205,11 @@ def max_presence_gain(tables: Ints) -> float:
     >>> round(alike, 1), round(apart, 1)
     (0.7, 285.6)
     """
-    without, having = _compared(tables)
-    return _at_most(without, having, _length(having, _rate(having)))
+    without, having = _compared(tables, design_effect)
+    return _at_most(without, having, _length(having, _rate(having))) * design_effect
 
 
-def residual_information(tables: Ints) -> float:
+def residual_information(tables: Ints, design_effect: float = 1.0) -> float:
     """The most nats needed to predict the label in the sequences with the column from those without it.
 
     Whatever the column is worth, by presence or arrangement, it cannot be worth more.
@@ -166,17 +219,17 @@ def residual_information(tables: Ints) -> float:
     >>> residual_information(np.array([[[500, 500], [50, 50]]])) > 1
     True
     """
-    without, having = _compared(tables)
-    return _at_most(without, having, np.zeros(len(having)))
+    without, having = _compared(tables, design_effect)
+    return _at_most(without, having, np.zeros(len(having))) * design_effect
 
 
-def _compared(tables: Ints) -> tuple[Ints, Ints]:
+def _compared(tables: Ints, design_effect: float) -> tuple[Floats, Floats]:
     """Sequences without and with the column, by label, in the strata that have both: (strata, 2) each."""
     comparable = tables.sum(2).min(1) > 0
-    return tables[comparable, 0], tables[comparable, 1]
+    return tables[comparable, 0] / design_effect, tables[comparable, 1] / design_effect
 
 
-def _at_most(without: Ints, having: Ints, saved: Floats) -> float:
+def _at_most(without: Floats, having: Floats, saved: Floats) -> float:
     """Upper bound of the code length of some sequences under the rates of others, minus `saved`."""
     # sum of the lengths at the estimated rates + sqrt(sum of squared changes at the unfavourable bounds)
     middle = _length(having, _rate(without)) - saved
@@ -184,7 +237,7 @@ def _at_most(without: Ints, having: Ints, saved: Floats) -> float:
     return float(max(middle.sum(), 0.0) + np.sqrt(((worst - middle) ** 2).sum()))
 
 
-def own_residual_information(tables: Ints) -> float:
+def own_residual_information(tables: Ints, design_effect: float = 1.0) -> float:
     """The same for a column that every sequence has: each sequence is predicted from those before it.
 
     The code length log B(1/2, 1/2) - log B(n1 + 1/2, n0 + 1/2) of Krichevsky & Trofimov (1981), per stratum.
@@ -192,8 +245,8 @@ def own_residual_information(tables: Ints) -> float:
     >>> own_residual_information(np.array([[[0, 0], [0, 100]], [[0, 0], [100, 0]]])) < 6
     True
     """
-    having = tables[:, 1]
-    return float((betaln(0.5, 0.5) - betaln(having[:, 1] + 0.5, having[:, 0] + 0.5)).sum())
+    having = tables[:, 1] / design_effect
+    return float((betaln(0.5, 0.5) - betaln(having[:, 1] + 0.5, having[:, 0] + 0.5)).sum()) * design_effect
 
 
 def incomparable(tables: Ints, carried: bool) -> int:
@@ -202,19 +255,19 @@ def incomparable(tables: Ints, carried: bool) -> int:
     return int(tables[alone, 1, int(carried)].sum())
 
 
-def _rate(counts: Ints) -> Floats:
+def _rate(counts: Floats) -> Floats:
     """Rate of the label with half a sequence of either kind added: (strata,)."""
     rate: Floats = (counts[:, 1] + 0.5) / (counts.sum(1) + 1.0)
     return rate
 
 
-def _limit(counts: Ints, tail: float) -> Floats:
+def _limit(counts: Floats, tail: float) -> Floats:
     """The `tail` quantile of the rate's Jeffreys posterior: (strata,)."""
     limit: Floats = betaincinv(counts[:, 1] + 0.5, counts[:, 0] + 0.5, tail)
     return np.clip(limit, 1e-9, 1 - 1e-9)
 
 
-def _length(counts: Ints, rate: Floats) -> Floats:
+def _length(counts: Floats, rate: Floats) -> Floats:
     """Code length of the labels of some sequences under a rate, in nats: (strata,)."""
     length: Floats = -(xlogy(counts[:, 1], rate) + xlogy(counts[:, 0], 1 - rate))
     return length

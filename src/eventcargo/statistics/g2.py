@@ -5,10 +5,13 @@ distribution. Degrees of freedom: with `dof="observed"` one for each stratum in 
 the candidate vary (empty strata carry no information and must cost none); with `dof="full"` 2 to the size of
 the condition set, as in textbooks and pyCausalFS. Small samples: a test is made only if these strata hold at
 least `min_rows_per_dof` sequences for each degree of freedom; otherwise p = 1.
+
+If sequences come in groups, G2 is divided by the design effect of the pair before it is compared (Rao & Scott
+1984), and the smallest sample is counted in groups.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -19,6 +22,7 @@ from scipy.special import gammaincc, gammainccinv
 
 from eventcargo.errors import ConfigError, argument
 from eventcargo.statistics.contingency import Contingency, Rows, Tables
+from eventcargo.statistics.design_effect import Groups
 
 MAX_FULL_DOF = 62
 """Largest exponent of 2 in full degrees of freedom: no data set has enough sequences for more."""
@@ -42,31 +46,56 @@ class Target:
 
 @dataclass(frozen=True)
 class G2Tests:
-    """How candidates depend on a target: `g2` and its degrees of freedom, 0 if no test is possible."""
+    """How candidates depend on a target: `g2` and its degrees of freedom, 0 if no test is possible.
+
+    `design_effects` gives the design effects of some candidates, by which their G2 is divided in tests; None:
+    sequences are independent.
+    """
 
     candidates: NDArray[np.int64]
     g2: NDArray[np.float64]
     dof: NDArray[np.int64]
+    design_effects: Callable[[NDArray[np.int64]], NDArray[np.float64]] | None = None
 
     @cached_property
     def p_value(self) -> NDArray[np.float64]:
         """The p-value of every candidate; 1 if no test is possible."""
         p_value = np.ones_like(self.g2)
         tested = self.dof > 0
-        p_value[tested] = gammaincc(self.dof[tested] / 2.0, self.g2[tested] / 2.0)
+        p_value[tested] = gammaincc(self.dof[tested] / 2.0, self._corrected(tested)[tested] / 2.0)
         return p_value
 
     def holds(self, alpha: float) -> NDArray[np.bool_]:
         """Which candidates have p <= alpha; compares with critical values, much faster than p-values."""
-        critical = _critical_values(alpha, int(self.dof.max(initial=0)))
-        return self.g2 >= critical[self.dof]
+        critical = self._critical(alpha)
+        return self._corrected(self.g2 >= critical) >= critical
 
     def strongest(self, alpha: float, exclude: Sequence[int] = ()) -> int | None:
         """The candidate with the largest G2 among those with p <= alpha; the first on a tie."""
-        allowed = self.holds(alpha) & ~np.isin(self.candidates, exclude)
+        critical = self._critical(alpha)
+        g2 = self._corrected(self.g2 >= critical)
+        allowed = (g2 >= critical) & ~np.isin(self.candidates, exclude)
         if not allowed.any():
             return None
-        return int(self.candidates[np.argmax(np.where(allowed, self.g2, -1.0))])
+        return int(self.candidates[np.argmax(np.where(allowed, g2, -1.0))])
+
+    def excess(self, which: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """G2 beyond its mean under independence; of the candidates `which` by their design effect."""
+        mean = self.dof.astype(np.float64)
+        if self.design_effects is not None and which.any():
+            mean[which] *= self.design_effects(self.candidates[which])
+        return self.g2 - mean
+
+    def _critical(self, alpha: float) -> NDArray[np.float64]:
+        return _critical_values(alpha, int(self.dof.max(initial=0)))[self.dof]
+
+    def _corrected(self, which: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """G2, divided by the design effect, which is 1 or more, for the candidates `which`."""
+        if self.design_effects is None or not which.any():
+            return self.g2
+        g2 = self.g2.copy()
+        g2[which] /= self.design_effects(self.candidates[which])
+        return g2
 
 
 @lru_cache(maxsize=2)
@@ -91,12 +120,15 @@ class IndependenceTest:
         presence: sp.csr_array | Contingency,
         dof: Literal["observed", "full"] = "observed",
         min_rows_per_dof: float = 5.0,
+        groups: Groups = None,
     ) -> None:
+        """`groups` has the group of each sequence; None: each is its own."""
         if dof not in ("observed", "full"):
             raise ConfigError(f"{argument('dof', dof)} is unknown; use 'observed' or 'full'")
         if min_rows_per_dof < 0:
             raise ConfigError(f"{argument('min_rows_per_dof', min_rows_per_dof)} must be 0 or more")
-        self.counts = presence if isinstance(presence, Contingency) else Contingency(presence)
+        is_counted = isinstance(presence, Contingency)
+        self.counts = presence if is_counted else Contingency(presence, groups=groups)
         self.dof = dof
         self.min_rows_per_dof = min_rows_per_dof
         self._n_log_n = _n_log_n(self.counts.n_sequences)
@@ -115,13 +147,24 @@ class IndependenceTest:
     ) -> G2Tests:
         """Test the target against the candidates (default: all event types) given the condition set."""
         blocks = self.counts.tables(target.rows, condition, candidates)
-        return _joined([self._test(tables, len(condition)) for tables in blocks])
+        return self._by_group(
+            _joined([self._test(tables, len(condition)) for tables in blocks]), target.rows, condition
+        )
 
     def many(self, questions: Sequence[tuple[Target, Sequence[int]]]) -> Iterator[G2Tests]:
         """Test several (target, condition) pairs against all event types, from one sparse product."""
         pairs = [(target.rows, condition) for target, condition in questions]
-        for (_, condition), blocks in zip(pairs, self.counts.tables_of_many(pairs), strict=True):
-            yield _joined([self._test(tables, len(condition)) for tables in blocks])
+        for (rows, condition), blocks in zip(pairs, self.counts.tables_of_many(pairs), strict=True):
+            tests = _joined([self._test(tables, len(condition)) for tables in blocks])
+            yield self._by_group(tests, rows, condition)
+
+    def _by_group(self, tests: G2Tests, target: Rows, condition: Sequence[int]) -> G2Tests:
+        """The tests with the design effects of this target and condition."""
+        if self.counts.groups is None:
+            return tests
+        return replace(
+            tests, design_effects=lambda columns: self.counts.design_effects(target, condition, columns)
+        )
 
     def p_value(self, target: Target, column: int, condition: Sequence[int]) -> float:
         """The p-value of one event type given the condition set."""
@@ -134,8 +177,8 @@ class IndependenceTest:
         dof = np.count_nonzero(varies, axis=0)
         if self.dof == "full":
             dof = np.where(dof > 0, 2 ** min(n_condition, MAX_FULL_DOF), 0)
-        if (strata < self.min_rows_per_dof).any() or self.dof == "full":
-            rows = strata.astype(np.float64) @ varies
+        if (tables.units < self.min_rows_per_dof).any() or self.dof == "full":
+            rows = tables.units.astype(np.float64) @ varies
             dof = np.where(rows >= self.min_rows_per_dof * dof, dof, 0)
         return G2Tests(tables.candidates, self._g2(tables, with_event, strata), dof)
 

@@ -103,7 +103,8 @@ class Evidence:
         return [int(number) for number in np.argsort(-self.support, kind="stable")]
 
     def _is_judged(self, number: int) -> bool:
-        return bool(self.config.doubt_below <= self.support[number] < len(self.data))
+        is_varied = self.config.doubt_below <= self.support[number] < len(self.data)
+        return bool(is_varied and self.data.n_groups > 2)  # two alone may share a fold
 
     @cached_property
     def beyond(self) -> dict[int, list[ResidualAssociation]]:

@@ -2,7 +2,8 @@
 
 A decision tree uses whether, how often, in which order, how close and how late the members occur
 (`verify.arrangements`); a tree, because rules are made of ANDs, ORs, exceptions and limits. Every sequence is
-predicted by a tree grown without it. Sequences that are equal in all columns are counted once.
+predicted by a tree grown without it and without the other sequences of its group. Sequences that are equal in
+all columns are counted once.
 """
 
 from dataclasses import dataclass
@@ -60,10 +61,11 @@ class Predictor:
 
     def __init__(self, data: EventDataset) -> None:
         self._presence, self._occurrences = data.presence().tocsc(), MemberArrangements(data)
+        self._group = data.group_numbers
 
     def predict(self, carries: Flags, members: list[int], rng: np.random.Generator) -> Predictability:
         """Predict a label from its members, strongest first; from arrangements if presence is not enough."""
-        folds = _folds(carries, rng)
+        folds = _folds(carries, self._group, rng)
         columns = self._presence[:, members].toarray() > 0
         by_presence = _predicted(columns, carries, folds)
         if not members or by_presence.explained >= ENOUGH:
@@ -80,13 +82,15 @@ class Predictor:
         return columns
 
 
-def _folds(carries: Flags, rng: np.random.Generator) -> Ints:
-    """A random fold for every sequence, stratified by the label."""
-    folds = np.zeros(len(carries), np.int64)
+def _folds(carries: Flags, group: Ints, rng: np.random.Generator) -> Ints:
+    """A random fold for every group of sequences, stratified by whether one of them carries the label."""
+    with_label = np.zeros(group.max(initial=-1) + 1, bool)
+    with_label[group[carries]] = True
+    folds = np.zeros(len(with_label), np.int64)
     for value in (False, True):
-        rows = rng.permutation(np.flatnonzero(carries == value))
-        folds[rows] = np.arange(len(rows)) % FOLDS
-    return folds
+        groups = rng.permutation(np.flatnonzero(with_label == value))
+        folds[groups] = np.arange(len(groups)) % FOLDS
+    return folds[group]
 
 
 def _predicted(columns: Flags, carries: Flags, folds: Ints) -> Predictability:

@@ -49,6 +49,7 @@ class MemberArrangements:
         self._by_type = np.argsort(self._events, kind="stable")
         self._starts = np.searchsorted(self._events[self._by_type], np.arange(len(data.event_names) + 1))
         self._timed = data.time_kind != "order"
+        self._group = data.group_numbers
 
     def arrangements(self, members: Sequence[int], min_rows: int) -> list[Arrangement]:
         """All arrangements of these event types that hold in at least `min_rows` sequences.
@@ -65,7 +66,7 @@ class MemberArrangements:
             if family == "presence" or (family in TIMED and not self._timed):
                 continue
             moments = FAMILIES[family](shown if family in NEEDS_OTHERS else among, WINDOW)
-            arrangements += _columns(family, moments, len(members), min_rows)
+            arrangements += _columns(family, moments, len(members), min_rows, self._group)
         return arrangements
 
     def _events_of(self, members: Sequence[int]) -> Events:
@@ -82,7 +83,9 @@ class MemberArrangements:
         return Events(rows, positions, ids, self._times[at], ends, len(members) + 1)
 
 
-def _columns(family: str, moments: Moments, n_members: int, min_rows: int) -> Iterator[Arrangement]:
+def _columns(
+    family: str, moments: Moments, n_members: int, min_rows: int, group_of: Ints
+) -> Iterator[Arrangement]:
     group, bucket = np.divmod(moments.keys, N_BUCKETS if family in (*STEPPED, "count") else 1)
     pairs = family in PAIRS
     about = np.stack(np.divmod(group, n_members + 1) if pairs else (group,))  # (1 or 2, moments)
@@ -94,20 +97,24 @@ def _columns(family: str, moments: Moments, n_members: int, min_rows: int) -> It
         if len(block):
             first = int(group[block[0]])
             members = tuple(sorted({*divmod(first, n_members + 1)})) if pairs else (first,)
-            for holding in _sets(family, rows[block], bucket[block]):
+            for holding in _sets(family, rows[block], bucket[block], group_of):
                 if len(holding) >= min_rows:
                     yield Arrangement(family, members, holding)
 
 
-def _sets(family: str, rows: Ints, bucket: Ints) -> Iterator[Ints]:
-    """The rows in which one group holds: for each number of occurrences, for each step, or overall."""
+def _sets(family: str, rows: Ints, bucket: Ints, group_of: Ints) -> Iterator[Ints]:
+    """The rows in which one arrangement holds: for each number of occurrences, for each step, or overall.
+
+    Steps are quantiles over the first row of each group, so that copies of a sequence do not move them.
+    """
     if family == "count":
         for number in np.unique(bucket):
             yield rows[bucket == number]
     elif family in STEPPED:
         first = np.unique(rows, return_index=True)[1]  # the smallest bucket of every row
         rows, bucket = rows[first], bucket[first]
-        steps = np.unique(np.quantile(bucket, np.arange(1, MAX_STEPS + 1) / MAX_STEPS, method="lower"))
+        alone = bucket[np.unique(group_of[rows], return_index=True)[1]]
+        steps = np.unique(np.quantile(alone, np.arange(1, MAX_STEPS + 1) / MAX_STEPS, method="lower"))
         for step in steps:
             yield rows[bucket <= step]
     else:

@@ -86,14 +86,15 @@ class Claim:
         """Whether the data fail to confirm the claim at this level."""
         return self.p_value is None or self.p_value > alpha or self.gain < self.min_gain
 
-    def judge(self, tables: Ints) -> None:
+    def judge(self, tables: Ints, design_effect: float = 1.0) -> None:
         """Set p-value, gain, effect and bounds from the tables of its presence, (strata, 2, 2)."""
-        test = ExactG2.of(tables)
+        test = ExactG2.of(tables, design_effect)
         self.p_value, self.gain = test.p_value, test.gain
-        self.bound(tables)
+        self.bound(tables, design_effect)
 
-    def bound(self, tables: Ints) -> None:
+    def bound(self, tables: Ints, design_effect: float = 1.0) -> None:
         """Set the effect of presence and the most that the edge can be worth."""
         self.effect = risk_difference(tables)
-        self.max_gain, self.left = max_presence_gain(tables), residual_information(tables)
+        self.max_gain = max_presence_gain(tables, design_effect)
+        self.left = residual_information(tables, design_effect)
         self.unseen = incomparable(tables, self.sign >= 0) * self._per_vote

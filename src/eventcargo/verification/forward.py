@@ -22,6 +22,9 @@ MAX_GIVEN = 40
 LOOKED_AT = 5
 """Event types of a step, strongest first, that are tested with exact moments."""
 
+CORRECTED = 100
+"""Event types of a step, strongest first, that are ranked by design effects if sequences come in groups."""
+
 
 def forward_select(
     label_tests: Sequence[LabelTest],
@@ -67,7 +70,8 @@ def _missing(
     label_test: LabelTest, screen: G2Tests, level: float, barred: NDArray[np.bool_] | None
 ) -> Claim | None:
     """The strongest claim among the event types that the screen ranks first; the exact test decides."""
-    excess = screen.g2 - screen.dof
+    first = np.argsort(-(screen.g2 - screen.dof), kind="stable")[:CORRECTED]
+    excess = screen.excess(np.isin(np.arange(len(screen.g2)), first))
     excess[label_test.members] = -1.0
     if barred is not None:
         excess[barred] = -1.0
@@ -81,25 +85,26 @@ def _tested(label_test: LabelTest, event: int, level: float) -> Claim | None:
     """A claim on an event type outside the boundary; None if the test does not confirm it."""
     rows = label_test.verify_data.test.counts.rows(event)
     tables = _tables(label_test, rows, [])
-    test = ExactG2.of(tables)
+    test = ExactG2.of(*tables)
     if _passes(test, label_test, level) and label_test.claims:
         arranged = label_test.arranged(level).rows
         if arranged:
             tables = _tables(label_test, rows, arranged)
-            test = ExactG2.of(tables)
+            test = ExactG2.of(*tables)
     if not _passes(test, label_test, level):
         return None
-    sign = int(np.sign(risk_difference(tables)))
+    sign = int(np.sign(risk_difference(tables[0])))
     return Claim(
         event, None, None, sign, label_test.min_gain, is_new=True, p_value=test.p_value, gain=test.gain
     )
 
 
-def _tables(label_test: LabelTest, rows: Rows, arranged: Sequence[Ints]) -> Ints:
-    """Tables of an event type given the members and some of their arrangements."""
+def _tables(label_test: LabelTest, rows: Rows, arranged: Sequence[Ints]) -> tuple[Ints, float]:
+    """Tables of an event type given the members and some of their arrangements, and its design effect."""
     n_members = len(label_test.members)
     given = [*range(min(n_members, MAX_GIVEN)), *range(n_members + 1, n_members + 1 + len(arranged))]
-    return label_test.patterns([rows, *arranged]).tables(n_members, given)
+    patterns = label_test.patterns([rows, *arranged])
+    return patterns.tables(n_members, given), patterns.design_effect(n_members, given)
 
 
 def _passes(test: ExactG2, label_test: LabelTest, level: float) -> bool:

@@ -41,8 +41,18 @@ class VerifyData:
 
     def __init__(self, data: EventDataset) -> None:
         self.data = data
-        self.test = IndependenceTest(data.presence())
+        self.test = IndependenceTest(data.presence(), groups=data.groups)
         self.positives: list[Rows] = data.positives()
+
+    def units(self, rows: Rows | Ints) -> int:
+        """How many groups these sequences are of; without groups, how many sequences."""
+        return len(rows) if self.data.groups is None else len(np.unique(self.data.groups[rows]))
+
+    def units_without(self, rows: Rows | Ints) -> int:
+        """How many groups the other sequences are of; without groups, how many sequences."""
+        if self.data.groups is None:
+            return len(self.data) - len(rows)
+        return len(np.unique(np.delete(self.data.groups, rows)))
 
     @cached_property
     def occurrences(self) -> MemberArrangements:
@@ -102,21 +112,26 @@ class LabelTest:
         if self._arranged is None or self._arranged.n_members != len(self.claims):
             test, target = self.verify_data.test.local(Target(self.positives), np.array(self.members))
             self.core = iamb(test, target, CORE_ALPHA)
-            max_gain = len(self.verify_data.data) - FEW
             candidates = self.verify_data.occurrences.arrangements(self.members[:MAX_ARRANGED], FEW)
-            self._arranged = Arranged(self, [one for one in candidates if len(one.rows) <= max_gain], alpha)
+            self._arranged = Arranged(self, [one for one in candidates if self._varies(one)], alpha)
         return self._arranged
+
+    def _varies(self, arrangement: Arrangement) -> bool:
+        """Whether an arrangement holds, and fails, in enough sequences or groups of sequences."""
+        data, rows = self.verify_data, arrangement.rows
+        return data.units(rows) >= FEW and data.units_without(rows) >= FEW
 
     def patterns(self, further: Sequence[Rows | Ints] = ()) -> PatternCounts:
         """The patterns of the members and of further columns."""
         columns = [*(self.verify_data.test.counts.rows(event) for event in self.members), *further]
-        rows = np.unique(np.concatenate([self.positives, *columns]))
+        groups, n = self.verify_data.data.groups, len(self.verify_data.data)
+        rows = np.unique(np.concatenate([self.positives, *columns])) if groups is None else np.arange(n)
         table = np.zeros((len(rows), len(columns)), bool)
         for at, column in enumerate(columns):
             table[np.searchsorted(rows, column), at] = True
         carries = np.zeros(len(rows), bool)
         carries[np.searchsorted(rows, self.positives)] = True
-        return PatternCounts.of(table, carries, len(self.verify_data.data) - len(rows))
+        return PatternCounts.of(table, carries, n - len(rows), groups)
 
     def core_without(self, place: int) -> list[int]:
         """The places of the core except one."""
@@ -131,7 +146,8 @@ class Arranged:
         self._alpha, self._known = alpha, dict[tuple[int, ...], PatternCounts]()
         present = [label_test.verify_data.test.counts.rows(event) for event in label_test.members]
         columns: list[Rows | Ints] = [*present, *(one.rows for one in found)]
-        every = IndependenceTest(_matrix(columns, len(label_test.verify_data.data)))
+        data = label_test.verify_data.data
+        every = IndependenceTest(_matrix(columns, len(data)), groups=data.groups)
         self._test, self._target = every.local(Target(label_test.positives), np.arange(len(columns)))
         self._columns = np.arange(self.n_members, len(columns))
         self.chosen = self._choose(label_test.core, self._columns)
@@ -143,17 +159,17 @@ class Arranged:
 
     def ask_presence(self, place: int) -> None:
         """Test the presence of a member given everything that does not involve it."""
-        self.label_test.claims[place].judge(self._tables(place, self._others(place)))
+        self.label_test.claims[place].judge(*self._tables(place, self._others(place)))
 
     def ask(self, place: int) -> None:
         """Test a member's presence and best arrangement given everything that does not involve it."""
         claim, others = self.label_test.claims[place], self._others(place)
         tables = self._tables(place, others)
-        claim.bound(tables)
+        claim.bound(*tables)
         if self._is_everywhere(claim):
             self._bound_everywhere(claim, tables, explained=bool(others))
         about = self._columns[self._is_about(place)]
-        tests = [ExactG2.of(tables)]
+        tests = [ExactG2.of(*tables)]
         if len(about):
             tests.append(self._best(place, about, others))
             claim.max_gain = max(claim.max_gain, tests[1].max_gain)
@@ -167,7 +183,8 @@ class Arranged:
         min_gain, chosen = 2 * self.label_test.min_gain, list[int]()
         while len(columns) and len(chosen) < MAX_CHOSEN:
             tests = self._test(self._target, [*given, *chosen], columns)
-            strong = tests.holds(self._alpha / len(columns)) & (tests.g2 - tests.dof >= min_gain)
+            strong = tests.holds(self._alpha / len(columns))
+            strong &= tests.excess(strong) >= min_gain
             if not strong.any():
                 break
             chosen.append(int(columns[np.argmax(np.where(strong, tests.g2, -1.0))]))
@@ -180,10 +197,11 @@ class Arranged:
     def _is_about(self, place: int) -> NDArray[np.bool_]:
         return np.array([place in one.members for one in self.found], bool)
 
-    def _tables(self, place: int, others: list[int]) -> Ints:
-        """Tables of a member's presence given the core and other arrangements."""
+    def _tables(self, place: int, others: list[int]) -> tuple[Ints, float]:
+        """Tables of a member's presence given the core and other arrangements, and its design effect."""
         given = [*self.label_test.core_without(place), *range(self.n_members, self.n_members + len(others))]
-        return self._patterns(tuple(others)).tables(place, given)
+        patterns = self._patterns(tuple(others))
+        return patterns.tables(place, given), patterns.design_effect(place, given)
 
     def _patterns(self, columns: tuple[int, ...]) -> PatternCounts:
         if columns not in self._known:
@@ -194,26 +212,26 @@ class Arranged:
         """The exact test of the strongest arrangement that involves a member."""
         core = self.label_test.core_without(place)
         tests = self._test(self._target, [*core, *others], about)
-        best = int(about[np.argmax(np.where(tests.dof > 0, tests.g2 - tests.dof, -np.inf))])
+        best = int(about[np.argmax(np.where(tests.dof > 0, tests.excess(tests.dof > 0), -np.inf))])
         last = self.n_members + len(others)
-        patterns = self._patterns((*others, best))
-        return ExactG2.of(patterns.tables(last, [*core, *range(self.n_members, last)]))
+        patterns, given = self._patterns((*others, best)), [*core, *range(self.n_members, last)]
+        return ExactG2.of(patterns.tables(last, given), patterns.design_effect(last, given))
 
     def _rows(self, columns: Sequence[int]) -> list[Ints]:
         return [self.found[column - self.n_members].rows for column in columns]
 
     def _is_everywhere(self, claim: Claim) -> bool:
-        """Ubiquitous: absent from fewer than `FEW` sequences."""
-        counts = self.label_test.verify_data.test.counts
-        return int(counts.totals[claim.event]) > counts.n_sequences - FEW
+        """Ubiquitous: absent from fewer than `FEW` sequences or groups of sequences."""
+        data = self.label_test.verify_data
+        return data.units_without(data.test.counts.rows(claim.event)) < FEW
 
-    def _bound_everywhere(self, claim: Claim, tables: Ints, explained: bool) -> None:
+    def _bound_everywhere(self, claim: Claim, tables: tuple[Ints, float], explained: bool) -> None:
         """Set the bounds of a ubiquitous event type, whose presence says nothing for or against it.
 
         Its arrangements count against it only if others explain the label: if none do, its partner in an
         arrangement may be missing from the boundary.
         """
-        claim.unseen, claim.left = 0.0, own_residual_information(tables)
+        claim.unseen, claim.left = 0.0, own_residual_information(*tables)
         claim.max_gain = 0.0 if explained else np.inf
 
 

@@ -1,5 +1,7 @@
 """Hand-made columns: a family that helps on held-out sequences joins, one that does not stays out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -115,3 +117,12 @@ def test_a_common_label_without_cause_keeps_the_largest_penalty() -> None:
     X = columns_at_random(4000, 200, 0.3, seed=4)
     y = columns_at_random(4000, 1, 0.4, seed=5)[:, 0]
     assert made(choice_of(X, y, {"presence": list(range(200))}))[1] == 32.0
+
+
+def test_copies_of_held_out_sequences_make_no_gain_surer() -> None:
+    X = columns_at_random(400, 2, 0.5, seed=1)
+    y = (np.random.default_rng(2).random(400) < 0.3 + 0.2 * X[:, 0]).astype(float)
+    once = choice_of(X, y, {"presence": [0, 1]})
+    again = np.repeat(np.arange(200), 5)
+    copies = replace(once, X_held=once.X_held[again], y_held=once.y_held[again], held_groups=again)
+    assert copies.on_presence().losses == pytest.approx(5 * once.on_presence().losses)

@@ -18,6 +18,8 @@ from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.simulation import simulate
 
+from ...repeats import repeated
+
 LENGTH = 64
 QUICK = LinearConfig(workers=1)
 
@@ -330,8 +332,16 @@ def test_a_family_is_left_out_if_there_is_no_time_to_make_its_features() -> None
     labels, held = data.label_matrix().tocsc().astype(float), np.arange(400) % 5 == 0
     for seconds, families in ((0.0, ["presence"]), (3600.0, list(FAMILIES))):
         deadline = Deadline.after(seconds)
-        found = fit._screen([whole(data, vocabulary)], len(vocabulary), 4, labels, held, QUICK, deadline)
+        split = fit._Split(held, None)
+        found = fit._screen([whole(data, vocabulary)], len(vocabulary), 4, labels, split, QUICK, deadline)
         assert (list(found.keys), found.is_complete) == (families, seconds > 0)
+
+
+def test_whole_groups_are_held_out() -> None:
+    data = repeated(simulate("chain", sequences=50, seed=1).data, 4)
+    held = fit._Split.of(data, 0.2, seed=0).held
+    assert (held.reshape(50, 4) == held[::4, None]).all()
+    assert 0.05 < held.mean() < 0.4
 
 
 @pytest.mark.filterwarnings("ignore:for lack of time")

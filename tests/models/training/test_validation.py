@@ -6,6 +6,8 @@ from eventcargo.models.training.config import LossConfig
 from eventcargo.models.training.validation import Validation, set_aside, weighted_f1
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
 
+from ...repeats import torn
+
 
 def test_the_share_asked_for_is_set_aside(hundred: EventDataset) -> None:
     kept, held = set_aside(hundred, 0.2, seed=0)
@@ -72,3 +74,24 @@ def test_a_check_is_repeatable_and_leaves_the_mode_alone(hundred: EventDataset) 
     holdout = Validation(hundred, model, LossConfig(), 256)
     assert holdout.check(model) == holdout.check(model)
     assert model.training
+
+
+def test_groups_are_set_aside_as_a_whole(hundred: EventDataset) -> None:
+    kept, held = set_aside(hundred.in_groups(np.arange(100) % 30), 0.2, seed=0)
+    assert torn(kept, held) == set()
+    assert len(held) == pytest.approx(20, abs=4)
+
+
+def test_a_whole_group_stays_to_keep_a_positive_example() -> None:
+    """Every sequence carries a label of its own, so none may be held out, nor may the rest of its group."""
+    labels = [(f"label{i}",) if i % 2 else () for i in range(20)]
+    sequences = [EventSequence(f"s{i:02}", ("a",), (0.0,), own) for i, own in enumerate(labels)]
+    kept, held = set_aside(EventDataset.from_sequences(sequences).in_groups(np.arange(20) // 2), 0.5, seed=0)
+    assert (len(kept), len(held)) == (20, 0)
+
+
+def test_one_large_group_is_set_aside_rather_than_none(hundred: EventDataset) -> None:
+    data = hundred.in_groups(np.arange(100) // 34)
+    kept, held = set_aside(data, 0.05, seed=0)
+    assert len(held) in (32, 34)
+    assert torn(kept, held) == set()

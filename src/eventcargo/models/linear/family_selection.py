@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from eventcargo.models.linear.lasso import Fit, Floats, Lasso, base_fit, take_columns
 from eventcargo.models.linear.score_test import ScoreTest
+from eventcargo.statistics.design_effect import Groups, sums_by_group
 from eventcargo.statistics.log_loss import log_losses
 
 CLEARLY = 1.0
@@ -38,7 +39,7 @@ class Trial:
     penalty: float
     plain: Fit  # before its penalties were reweighted: the start of other fits
     fit: Fit
-    losses: Floats  # one per held-out sequence
+    losses: Floats  # one per held-out sequence, or group of sequences
 
     @property
     def cost(self) -> float:
@@ -56,7 +57,7 @@ class Choice:
     """Selects the families and the penalty of one label on held-out sequences.
 
     `alpha` is the largest p-value of the most dependent feature of a family that is tried, for all features
-    of the family together.
+    of the family together. `held_groups` has the group of each held-out sequence; None: each is its own.
     """
 
     X: sp.csc_array
@@ -67,6 +68,7 @@ class Choice:
     penalties: tuple[float, ...]
     min_z: float
     alpha: float
+    held_groups: Groups = None
 
     def on_presence(self) -> Trial:
         """The trial on presence with the lowest cost, from the largest penalty down until clearly worse.
@@ -146,7 +148,8 @@ class Choice:
     ) -> "_Fits":
         columns = self._columns(families)
         lasso = Lasso(take_columns(self.X, columns), self.y, offset)
-        return _Fits(families, lasso, take_columns(self.X_held, columns), self.y_held, held_offset)
+        X_held = take_columns(self.X_held, columns)
+        return _Fits(families, lasso, X_held, self.y_held, held_offset, self.held_groups)
 
     def _columns(self, families: tuple[str, ...]) -> NDArray[np.int64]:
         return np.concatenate([self.columns[family] for family in families])
@@ -161,9 +164,10 @@ class _Fits:
     X_held: sp.csc_array
     y_held: Floats
     held_offset: Floats | float
+    held_groups: Groups
 
     def at(self, penalty: float, start: Fit) -> Trial:
         plain = self.lasso.fit(penalty, start)
         sharp = self.lasso.reweight(penalty, plain)
         losses = log_losses(sharp.logits(self.X_held) + self.held_offset, self.y_held)
-        return Trial(self.families, penalty, plain, sharp, losses)
+        return Trial(self.families, penalty, plain, sharp, sums_by_group(losses, self.held_groups))

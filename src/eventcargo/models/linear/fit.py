@@ -28,6 +28,7 @@ from eventcargo.models.linear.lasso import Fit, Lasso, base_fit, take_columns
 from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.models.linear.ubiquitous import Ubiquitous
 from eventcargo.progress import OnProgress
+from eventcargo.statistics.design_effect import Groups
 from eventcargo.statistics.g2 import IndependenceTest, Target
 from eventcargo.vocabulary import Vocabulary
 
@@ -123,12 +124,12 @@ def fit_linear(
     config = config or LinearConfig()
     chunks = _Chunks(Batches(data, vocabulary, max_length))
     batches = chunks if data.n_events > MOST_KEPT else list(chunks)
-    held = np.random.default_rng(seed).random(len(data)) < config.held_out
     window = int(np.clip(config.max_moments // max(data.n_events, 1), MIN_WINDOW, MAX_WINDOW))
     by_label = data.label_matrix().tocsc().astype(np.float64)
-    candidates = _screen(batches, len(vocabulary), window, by_label, held, config, deadline.share(SCREENING))
+    split = _Split.of(data, config.held_out, seed)
+    candidates = _screen(batches, len(vocabulary), window, by_label, split, config, deadline.share(SCREENING))
     with threadpool_limits(1, "blas"):  # labels are fitted side by side
-        fits = _Labels(candidates, by_label, held, config, deadline).fit(progress)
+        fits = _Labels(candidates, by_label, split, config, deadline).fit(progress)
     _tell([(data.label_names[label], fits[label].effort) for label in _most_frequent_first(by_label)])
     return _term(fits, candidates.keys, len(vocabulary), window)
 
@@ -149,7 +150,7 @@ def _screen(
     size: int,
     window: int,
     by_label: sp.csc_array,
-    held: NDArray[np.bool_],
+    split: "_Split",
     config: LinearConfig,
     deadline: Deadline,
 ) -> _Candidates:
@@ -169,7 +170,8 @@ def _screen(
         if family == "presence":
             selected = [np.arange(len(names))] * len(columns)
         else:
-            selected = _dependent(matrix[~held], by_label[~held], config)
+            fitted = ~split.held
+            selected = _dependent(matrix[fitted], by_label[fitted], split.groups_of(fitted), config)
         used = np.unique(np.concatenate([np.zeros(0, np.int64), *selected]))
         for of_label, features in zip(columns, selected, strict=True):
             of_label[family] = start + np.searchsorted(used, features)
@@ -180,12 +182,29 @@ def _screen(
     return _Candidates(X, keys, size, columns, is_complete)
 
 
-def _dependent(matrix: sp.csr_array, by_label: sp.csc_array, config: LinearConfig) -> list[Ints]:
+@dataclass(frozen=True)
+class _Split:
+    """Which sequences are held out to select penalty and families, in whole groups, and all groups."""
+
+    held: NDArray[np.bool_]
+    groups: Groups
+
+    @classmethod
+    def of(cls, data: EventDataset, share: float, seed: int) -> "_Split":
+        return cls(data.group_draw(np.random.default_rng(seed)) < share, data.groups)
+
+    def groups_of(self, which: NDArray[np.bool_]) -> Groups:
+        return None if self.groups is None else self.groups[which]
+
+
+def _dependent(
+    matrix: sp.csr_array, by_label: sp.csc_array, groups: Groups, config: LinearConfig
+) -> list[Ints]:
     """For every label the columns that depend on it, sorted, at most `max_features`."""
     if matrix.shape[1] == 0:
         return [np.zeros(0, np.int64)] * by_label.shape[1]
     alpha = config.alpha / max(matrix.shape[1], 1)
-    test, by_label = IndependenceTest(matrix), sp.csc_array(by_label)
+    test, by_label = IndependenceTest(matrix, groups=groups), sp.csc_array(by_label)
     by_label.sort_indices()
     rows = np.split(by_label.indices.astype(np.int32), by_label.indptr[1:-1])[: by_label.shape[1]]
     selected: list[Ints] = []
@@ -212,11 +231,12 @@ class _Labels:
         self,
         candidates: _Candidates,
         by_label: sp.csc_array,
-        held: NDArray[np.bool_],
+        split: _Split,
         config: LinearConfig,
         deadline: Deadline,
     ) -> None:
-        self._candidates, self._by_label, self._held = candidates, by_label, held
+        held = split.held
+        self._candidates, self._by_label, self._split = candidates, by_label, split
         self._config, self._deadline = config, deadline
         self._n_workers = config.workers or os.cpu_count() or 1
         self._whole, self._fitted, self._held_out = (
@@ -252,7 +272,7 @@ class _Labels:
 
     def _choose(self, label: int, y: NDArray[np.float64]) -> tuple[Trial, bool]:
         """The best trial of a label, and whether there was time for all families."""
-        began, held, config = time.monotonic(), self._held, self._config
+        began, held, config = time.monotonic(), self._split.held, self._config
         columns = self._candidates.columns[label]
         choice = Choice(
             self._fitted,
@@ -263,6 +283,7 @@ class _Labels:
             config.penalties,
             config.min_z,
             config.alpha,
+            self._split.groups_of(held),
         )
         best = choice.on_presence()
         self._spent, self._done = self._spent + time.monotonic() - began, self._done + 1

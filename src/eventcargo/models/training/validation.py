@@ -33,15 +33,20 @@ class Held:
 
 
 def set_aside(data: EventDataset, share: float, seed: int) -> tuple[EventDataset, EventDataset]:
-    """Sequences to train on and sequences held out; no label has all its positives held out."""
-    if share == 0 or len(data) < 2:
+    """Sequences to train on and sequences held out; no label has all its positives held out.
+
+    Groups stay whole, so the share held out is only about the one asked for.
+    """
+    if share == 0 or data.n_groups < 2:
         return data, data.select(np.zeros(len(data), bool))
-    order = np.random.default_rng(seed).permutation(len(data))
+    order = data.group_order(np.random.default_rng(seed))
+    first = int((data.group_numbers == data.group_numbers[order[0]]).sum())
     held = np.zeros(len(data), bool)
-    held[order[: max(1, round(share * len(data)))]] = True
+    held[order[: max(first, data.group_end(order, round(share * len(data))))]] = True
     labels = data.label_matrix()
     left = np.asarray(labels[~held].sum(0)).ravel() == 0
-    held[np.asarray(labels[:, left].sum(1)).ravel() > 0] = False
+    needed = np.asarray(labels[:, left].sum(1)).ravel() > 0
+    held[np.isin(data.group_numbers, data.group_numbers[needed])] = False
     return data.select(~held), data.select(held)
 
 
@@ -51,6 +56,7 @@ class Validation:
     def __init__(self, data: EventDataset, model: Transformer, config: LossConfig, tokens: int) -> None:
         self._batches = Batches(data[:MAX_SEQUENCES], model.vocabulary, model.max_length)
         self._config, self._tokens = config, tokens
+        self._groups = data[:MAX_SEQUENCES].groups
         self._alone = None if model.linear is None else self._term_losses(model.linear, data)
         inside = int((self._batches.lengths - 1).sum())
         self._share = min(1.0, MOST_POSITIONS / max(inside, 1))
@@ -91,7 +97,8 @@ class Validation:
         if self._alone is None:
             return 0.0
         order = np.concatenate([np.zeros(0, np.int64), *self._batches.in_order(self._tokens)])
-        return float(lead(self._alone.sum(axis=1)[order, None], ends[:, None])[0])
+        groups = None if self._groups is None else self._groups[order]
+        return float(lead(self._alone.sum(axis=1)[order, None], ends[:, None], groups)[0])
 
     def _draw(self, batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
         return batch.mask & ~batch.at_end & (rng.random(batch.ids.shape) < self._share)
