@@ -18,6 +18,7 @@ from eventcargo.statistics.distinct_rows import distinct_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Rows = NDArray[np.int32] | NDArray[np.int64]
 
 ENOUGH = 5.0
 """From this expected count in the smallest cell on, G2 of a stratum has the moments of a chi-square."""
@@ -40,20 +41,44 @@ class PatternCounts:
 
     columns: NDArray[np.bool_]  # (patterns, columns)
     counts: Ints  # (patterns, 2)
+    n_adjusted: int = 0
+    """Columns, the last ones, that are in every condition."""
 
     @classmethod
-    def of(cls, columns: NDArray[np.bool_], carries: NDArray[np.bool_], n_blank: int = 0) -> "PatternCounts":
+    def of(
+        cls,
+        columns: NDArray[np.bool_],
+        carries: NDArray[np.bool_],
+        n_blank: int = 0,
+        n_adjusted: int = 0,
+    ) -> "PatternCounts":
         """Count the distinct rows; `n_blank` further sequences have neither a column nor the label."""
         with_blank = np.concatenate([np.zeros((1, columns.shape[1]), bool), columns])
         first, number = distinct_rows(with_blank)
         counts = np.zeros((len(first), 2), np.int64)
         np.add.at(counts, (number[1:], carries.astype(np.int64)), 1)
         counts[number[0], 0] += n_blank
-        return cls(with_blank[first], counts)
+        return cls(with_blank[first], counts, n_adjusted)
+
+    @classmethod
+    def of_rows(
+        cls, columns: Sequence[Rows], positives: Rows, n_sequences: int, adjusted: Sequence[Rows] = ()
+    ) -> "PatternCounts":
+        """The patterns of columns, each given by the sorted numbers of the sequences that have it."""
+        every = [*columns, *adjusted]
+        rows = np.unique(np.concatenate([positives, *every]))
+        table = np.zeros((len(rows), len(every)), bool)
+        for at, column in enumerate(every):
+            table[np.searchsorted(rows, column), at] = True
+        carries = np.zeros(len(rows), bool)
+        carries[np.searchsorted(rows, positives)] = True
+        return cls.of(table, carries, n_sequences - len(rows), len(adjusted))
 
     def tables(self, column: int, condition: Sequence[int]) -> Ints:
         """Numbers of sequences by stratum of the condition, column and label: (strata, 2, 2)."""
-        first, stratum = distinct_rows(self.columns[:, list(condition)])
+        width = self.columns.shape[1]
+        given = [*condition, *range(width - self.n_adjusted, width)]
+        first, stratum = distinct_rows(self.columns[:, given])
         tables = np.zeros((len(first), 2, 2), np.int64)
         np.add.at(tables, (stratum, self.columns[:, column].astype(np.int64)), self.counts)
         return tables

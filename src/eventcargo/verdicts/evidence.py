@@ -37,6 +37,7 @@ class Evidence:
         self.members = [
             _numbers(graph.boundary(label), data.event_names, "event type") for label in self.labels
         ]
+        self._adjusted = _numbers(data.kinds.adjusted, data.event_names, "event type")
         columns = _numbers(self.labels, data.label_names, "label")
         self.carried = data.label_matrix()[:, columns].toarray() > 0
         self.support = self.carried.sum(axis=0)
@@ -53,7 +54,10 @@ class Evidence:
 
     @cached_property
     def predictabilities(self) -> list[Predictability | None]:
-        """Each label predicted from its boundary; None if too few sequences carry it, or all do."""
+        """Each label predicted from its boundary; None if too few sequences carry it, or all do.
+
+        What the data adjust for is read, too, so that it is no residual.
+        """
         predictor, found = None, dict[int, Predictability]()
         for number in self._order:
             if self._deadline.is_over:
@@ -61,7 +65,8 @@ class Evidence:
             if self._is_judged(number):
                 predictor = predictor or Predictor(self.data)
                 rng = np.random.default_rng([self._seed, number])
-                found[number] = predictor.predict(self.carried[:, number], self.members[number], rng)
+                read = [*self.members[number], *self._adjusted]
+                found[number] = predictor.predict(self.carried[:, number], read, rng)
         return [found.get(number) for number in range(len(self.labels))]
 
     @cached_property
@@ -83,7 +88,7 @@ class Evidence:
     def beyond(self) -> dict[int, list[ResidualAssociation]]:
         """By label, the event types outside its boundary that are associated with it."""
         predicted = self._predicted
-        members = [self.members[number] for number in predicted]
+        members = [[*self.members[number], *self._adjusted] for number in predicted]
         associations = event_residuals(
             self.presence, self.carried[:, predicted], self._probabilities, members, self.config.alpha
         )

@@ -41,8 +41,14 @@ class VerifyData:
 
     def __init__(self, data: EventDataset) -> None:
         self.data = data
-        self.test = IndependenceTest(data.presence())
+        self.kinds = data.kinds.numbered(data.event_names)
+        self.test = IndependenceTest(data.presence(), adjusted=self.kinds.adjusted)
         self.positives: list[Rows] = data.positives()
+
+    @property
+    def adjusted(self) -> list[Rows]:
+        """The sequences with each adjusted event type."""
+        return [self.test.counts.rows(event) for event in self.kinds.adjusted]
 
     @cached_property
     def occurrences(self) -> MemberArrangements:
@@ -62,6 +68,8 @@ class LabelTest:
     min_gain: float
     """Smallest worth of an edge, in nats."""
     core: list[int] = field(default_factory=list)
+    alternatives: dict[int, dict[int, float]] = field(default_factory=dict)
+    """For a threshold, what each other one of its scale would have gained, in nats."""
     _arranged: "Arranged | None" = None
 
     @property
@@ -76,6 +84,10 @@ class LabelTest:
     def name(self) -> str:
         """The label's name."""
         return self.verify_data.data.label_names[self.label]
+
+    def replace(self, claims: list[Claim]) -> None:
+        """Put other claims in place of those so far."""
+        self.claims, self._arranged = claims, None
 
     def ask(self, alpha: float) -> None:
         """Test the presence of every member, and its arrangements if presence does not confirm it."""
@@ -109,14 +121,9 @@ class LabelTest:
 
     def patterns(self, further: Sequence[Rows | Ints] = ()) -> PatternCounts:
         """The patterns of the members and of further columns."""
-        columns = [*(self.verify_data.test.counts.rows(event) for event in self.members), *further]
-        rows = np.unique(np.concatenate([self.positives, *columns]))
-        table = np.zeros((len(rows), len(columns)), bool)
-        for at, column in enumerate(columns):
-            table[np.searchsorted(rows, column), at] = True
-        carries = np.zeros(len(rows), bool)
-        carries[np.searchsorted(rows, self.positives)] = True
-        return PatternCounts.of(table, carries, len(self.verify_data.data) - len(rows))
+        verify_data = self.verify_data
+        columns = [*(verify_data.test.counts.rows(event) for event in self.members), *further]
+        return PatternCounts.of_rows(columns, self.positives, len(verify_data.data), verify_data.adjusted)
 
     def core_without(self, place: int) -> list[int]:
         """The places of the core except one."""
@@ -131,7 +138,11 @@ class Arranged:
         self._alpha, self._known = alpha, dict[tuple[int, ...], PatternCounts]()
         present = [label_test.verify_data.test.counts.rows(event) for event in label_test.members]
         columns: list[Rows | Ints] = [*present, *(one.rows for one in found)]
-        every = IndependenceTest(_matrix(columns, len(label_test.verify_data.data)))
+        adjusted = label_test.verify_data.adjusted
+        every = IndependenceTest(
+            _matrix([*columns, *adjusted], len(label_test.verify_data.data)),
+            adjusted=range(len(columns), len(columns) + len(adjusted)),
+        )
         self._test, self._target = every.local(Target(label_test.positives), np.arange(len(columns)))
         self._columns = np.arange(self.n_members, len(columns))
         self.chosen = self._choose(label_test.core, self._columns)
