@@ -47,6 +47,16 @@ class EventKinds:
         found = [family for family, members in self.families.items() if name in members]
         return tuple(sorted(found, key=lambda family: (-len(self.families[family]), family)))
 
+    def accompany(self, one: str, other: str) -> bool:
+        """Whether two event types share their moments: a family and its member, or thresholds of a scale.
+
+        >>> EventKinds(scales=(("age >= 60", "age >= 70"),)).accompany("age >= 70", "age >= 60")
+        True
+        """
+        if one in self.families.get(other, ()) or other in self.families.get(one, ()):
+            return True
+        return any(one in scale and other in scale for scale in self.scales)
+
     def numbered(self, names: Sequence[str]) -> "NumberedKinds":
         """The same kinds by the places of the event types in a list of names; other names are left out."""
         number = {name: at for at, name in enumerate(names)}

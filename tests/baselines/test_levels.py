@@ -203,3 +203,10 @@ def test_every_method_adjusts_for_what_the_data_say(method: str) -> None:
 
 def test_without_adjustment_the_confounded_event_type_is_found() -> None:
     assert find_boundaries(without_sites()).boundary("bad") == ["cause", "code"]
+
+
+def test_the_graph_of_a_method_has_members_and_alternatives(
+    family_data: EventDataset, scale_data: EventDataset
+) -> None:
+    assert find_boundaries(family_data).families == {"I50": MEMBERS}
+    assert list(find_boundaries(scale_data).alternatives["bad"]) == ["creatinine >= 2.0"]

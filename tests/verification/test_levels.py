@@ -68,6 +68,23 @@ def test_of_a_scale_the_best_cut_is_the_edge() -> None:
     assert graph.boundary("bad") == ["creatinine >= 2.0"]
 
 
+def test_the_graph_has_the_other_cuts_of_its_thresholds() -> None:
+    graph = verify(claimed(["creatinine >= 2.5"]), with_scale())
+    gains = graph.alternatives["bad"]["creatinine >= 2.0"]
+    assert list(gains) == ["creatinine >= 1.0", "creatinine >= 1.5", "creatinine >= 2.5"]
+    assert 0 < gains["creatinine >= 1.0"] < gains["creatinine >= 1.5"] < graph.edges["gain"][0]
+
+
+def test_the_graph_has_the_members_of_its_families(family_data: EventDataset) -> None:
+    graph = verify(claimed([]), family_data)
+    assert graph.families == {"I50": MEMBERS}
+    assert graph.describe("I50") == "I50 (30 members: I50.00, I50.01, I50.02, ...)"
+
+
+def test_a_family_outside_every_boundary_is_not_described() -> None:
+    assert verify(claimed([]), with_family(["I50.07"])).families == {}
+
+
 @pytest.mark.parametrize("boundary", [[], ["code"], ["code", "cause", "site=A"]])
 def test_what_is_adjusted_for_explains_and_is_not_reported(boundary: Sequence[str]) -> None:
     assert verify(claimed(boundary), with_sites()).boundary("bad") == ["cause"]

@@ -15,7 +15,7 @@ import polars as pl
 from eventcargo.baselines.config import BaselineConfig, check_method
 from eventcargo.baselines.edge_statistics import edge_statistics
 from eventcargo.baselines.iamb import iamb_of_many
-from eventcargo.baselines.levels import Levels, Settled
+from eventcargo.baselines.levels import Levels, Settled, named_gains
 from eventcargo.baselines.mi_mcf import MiMcf
 from eventcargo.baselines.pc import PcdByPcd, cmb, mb_by_mb
 from eventcargo.baselines.screens import l1_logistic, lift, mutual_information
@@ -130,19 +130,23 @@ def find_boundaries(
     order = np.argsort(-data.support, kind="stable").tolist()
     blocks = [order[at : at + BLOCK_LABELS] for at in range(0, len(order), BLOCK_LABELS)]
     edges, done = list[dict[str, object]](), list[int]()
+    alternatives = dict[str, dict[str, dict[str, float]]]()
     for block, boundaries in zip(blocks, _in_order(solve, blocks, config.workers), strict=True):
         if deadline.is_over:
             break
         for label, boundary in zip(block, boundaries, strict=True):
             settled = _settled(task, label, boundary)
             edges += _edges(task, label, settled.boundary)
+            gains = named_gains(settled.alternatives, data.event_names, len(task.targets[label].rows))
+            alternatives[data.label_names[label]] = gains
         done += block
         if progress is not None:
             progress("baseline", len(done), len(order), f"labels by {method}")
     names = [data.label_names[label] for label in order]
     warn_of_left_out(f"no boundary was found by {method}", names[len(done) :], len(names))
     reached = {data.label_names[label]: support[data.label_names[label]] for label in sorted(done)}
-    return LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), reached)
+    graph = LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), reached)
+    return graph.with_kinds(data.kinds.families, alternatives)
 
 
 def _task(data: EventDataset, config: BaselineConfig) -> _Task:

@@ -13,7 +13,7 @@ Only presence is compared. If the presence of a family is not significant, its p
 it is: it may rest on order, count or time.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -177,6 +177,16 @@ class Levels:
 
     def _is_significant(self, test: ExactG2, level: float) -> bool:
         return test.p_value is not None and test.p_value <= level
+
+
+def named_gains(
+    alternatives: Mapping[int, Mapping[int, float]], names: Sequence[str], n_positives: int
+) -> dict[str, dict[str, float]]:
+    """Alternatives by name, with gains in nats per sequence with the label."""
+    return {
+        names[cut]: {names[other]: gain / n_positives for other, gain in gains.items()}
+        for cut, gains in alternatives.items()
+    }
 
 
 def _replaced(boundary: Sequence[int], out: Collection[int], chosen: Sequence[int]) -> list[int]:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.baselines.iamb import iamb
+from eventcargo.baselines.levels import named_gains
 from eventcargo.events import EventDataset
 from eventcargo.statistics.contingency import Rows
 from eventcargo.statistics.exact_g2 import ExactG2, Ints, PatternCounts, own_residual_information
@@ -84,6 +85,11 @@ class LabelTest:
     def name(self) -> str:
         """The label's name."""
         return self.verify_data.data.label_names[self.label]
+
+    @property
+    def named_alternatives(self) -> dict[str, dict[str, float]]:
+        """The alternatives by name, in nats per sequence with the label."""
+        return named_gains(self.alternatives, self.verify_data.data.event_names, len(self.positives))
 
     def replace(self, claims: list[Claim]) -> None:
         """Put other claims in place of those so far."""

@@ -93,7 +93,9 @@ def verify(
         if label_test.name in untrusted:
             label_test.backward_eliminate(level, config.alpha)
     warn_of_left_out("edges were not tested on the data", late, len(label_tests))
-    return _graph(graph, data, _kept(tested, config.alpha))
+    alternatives = {label_test.name: label_test.named_alternatives for label_test in tested}
+    verified = _graph(graph, data, _kept(tested, config.alpha))
+    return verified.with_kinds(data.kinds.families, alternatives)
 
 
 def _with_adjusted(knowledge: Resolved | None, data: EventDataset) -> Resolved | None:

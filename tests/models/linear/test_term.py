@@ -12,6 +12,7 @@ from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Voca
 from eventcargo.batches import Batch, Batches
 from eventcargo.deadline import Deadline
 from eventcargo.errors import EventCargoWarning
+from eventcargo.event_kinds import EventKinds
 from eventcargo.features import FAMILIES, feature_matrix
 from eventcargo.models.linear import fit
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
@@ -330,7 +331,8 @@ def test_a_family_is_left_out_if_there_is_no_time_to_make_its_features() -> None
     labels, held = data.label_matrix().tocsc().astype(float), np.arange(400) % 5 == 0
     for seconds, families in ((0.0, ["presence"]), (3600.0, list(FAMILIES))):
         deadline = Deadline.after(seconds)
-        found = fit._screen([whole(data, vocabulary)], len(vocabulary), 4, labels, held, QUICK, deadline)
+        kinds = EventKinds().numbered(vocabulary.decode(range(len(vocabulary))))
+        found = fit._screen([whole(data, vocabulary)], kinds, 4, labels, held, QUICK, deadline)
         assert (list(found.keys), found.is_complete) == (families, seconds > 0)
 
 
