@@ -55,7 +55,7 @@ class EventKinds:
         """
         if one in self.families.get(other, ()) or other in self.families.get(one, ()):
             return True
-        return any(one in scale and other in scale for scale in self.scales)
+        return one != other and any(one in scale and other in scale for scale in self.scales)
 
     def numbered(self, names: Sequence[str]) -> "NumberedKinds":
         """The same kinds by the places of the event types in a list of names; other names are left out."""
@@ -70,7 +70,7 @@ class EventKinds:
             known(self.attributes),
             known(self.adjusted),
             {number[family]: known(self.families[family]) for family in families if family in number},
-            tuple(known(scale) for scale in self.scales),
+            tuple(scale for scale in map(known, self.scales) if scale),
         )
 
     def to_dict(self) -> dict[str, Any]:
