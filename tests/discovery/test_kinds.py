@@ -8,7 +8,7 @@ from eventcargo.discovery import DiscoverConfig, RunResults
 from eventcargo.discovery.stages import discover
 from eventcargo.events import EventDataset
 
-from ..families import MEMBERS, with_family, with_sites, without_sites
+from ..families import MEMBERS, with_family, with_scale, with_sites, without_sites
 
 
 def found(data: EventDataset, folder: Path) -> RunResults:
@@ -45,3 +45,16 @@ def test_without_adjustment_the_site_is_found_and_without_the_site_its_shadow(
 ) -> None:
     data = without_sites() if adjust is None else with_sites(adjust=adjust)
     assert found(data, tmp_path).graph.boundaries == {"bad": boundary}
+
+
+def test_of_a_scale_the_best_cut_is_found_and_told_by_its_name(tmp_path: Path) -> None:
+    results = found(with_scale(), tmp_path)
+    assert results.graph.boundaries == {"bad": ["creatinine >= 2.0"]}
+    assert list(results.graph.alternatives["bad"]["creatinine >= 2.0"]) == [
+        "creatinine >= 1.0",
+        "creatinine >= 1.5",
+        "creatinine >= 2.5",
+    ]
+    rule = results.rules["bad"]
+    assert rule is not None
+    assert rule.text == '"creatinine >= 2.0"'
