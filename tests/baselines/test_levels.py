@@ -85,6 +85,11 @@ def test_the_one_member_that_causes_the_label_stays_without_its_family(
     assert settled(with_family(["I50.00"], chance=chance), boundary, min_gain=5.0)[0] == ["I50.00"]
 
 
+def test_a_weak_cause_is_not_replaced_by_a_family_that_adds_nothing_to_it() -> None:
+    data = with_family(["I50.00"], chance=0.03)
+    assert settled(data, ["I50.00"], min_gain=1e6)[0] == ["I50.00"]
+
+
 def test_a_member_that_differs_from_its_family_stays_beside_it() -> None:
     data = with_family(MEMBERS[1:], chance=0.01)
     assert settled(data, ["I50"])[0] == ["I50", "I50.00"]
