@@ -73,3 +73,47 @@ def test_groups_and_kinds_change_the_fingerprint() -> None:
 
 def test_a_data_set_without_groups_has_none() -> None:
     assert EventDataset.from_sequences([EventSequence("a", ("x",), (0.0,), ())]).groups is None
+
+
+NAMES = ["I", "I1", "I2", "sex=F", "site=A", "x", "y", "z"]
+
+
+def test_kinds_are_numbered_by_the_places_of_their_names() -> None:
+    numbered = KINDS.numbered(NAMES)
+    assert (numbered.attributes, numbered.adjusted) == ((3,), (4,))
+    assert dict(numbered.families) == {0: (1, 2), 1: (2,)}
+    assert numbered.scales == ((5, 6),)
+    assert numbered.families_of == {0: (0,), 1: (0, 1), 2: (0, 1)}
+    assert numbered.scale_of == {5: (5, 6), 6: (5, 6)}
+
+
+def test_names_that_are_not_in_the_list_have_no_number() -> None:
+    numbered = KINDS.numbered(["I", "I2", "y"])
+    assert (numbered.attributes, numbered.adjusted) == ((), ())
+    assert dict(numbered.families) == {0: (1,)}
+    assert numbered.scales == ((2,),)
+
+
+def test_families_and_thresholds_accompany_other_event_types() -> None:
+    numbered = KINDS.numbered(NAMES)
+    assert np.flatnonzero(numbered.is_companion).tolist() == [0, 1, 5, 6]
+    assert np.flatnonzero(numbered.is_attribute).tolist() == [3]
+
+
+@pytest.mark.parametrize("by_number", [True, False])
+def test_pairs_that_share_their_moments_are_those_of_a_family_or_a_scale(by_number: bool) -> None:
+    numbered = KINDS.numbered(NAMES)
+    shared = {("I", "I1"), ("I", "I2"), ("I1", "I2"), ("x", "y")}
+    for at, one in enumerate(NAMES):
+        for place, other in enumerate(NAMES):
+            expected = (one, other) in shared or (other, one) in shared
+            if by_number:
+                assert numbered.accompany(np.array([at]), np.array([place])).tolist() == [expected]
+            else:
+                assert KINDS.accompany(one, other) == expected
+
+
+def test_kinds_are_true_if_there_are_any() -> None:
+    assert KINDS.numbered(NAMES)
+    assert not KINDS.numbered(["a", "b"])
+    assert not EventKinds().numbered(NAMES)

@@ -5,15 +5,19 @@ import pytest
 
 from eventcargo import EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
+from eventcargo.event_kinds import EventKinds
 from eventcargo.features import (
     DISTANCE_EDGES,
     FAMILIES,
     N_BUCKETS,
+    PAIRS,
     TIME_EDGES,
     Events,
     Moments,
     chosen_moments,
     feature_matrix,
+    is_sensible,
+    own_places,
     relevant,
     sides,
 )
@@ -199,3 +203,56 @@ def test_sides_of_every_kind_of_feature() -> None:
     first, second = sides({family: np.array(part) for family, part in keys.items()}, 7)
     assert first.tolist() == [4, 4, 4, 6, 4]
     assert second.tolist() == [-1, -1, 5, -1, 5]
+
+
+KINDS = EventKinds(attributes=("f",), families={"I": ("a", "b")}, scales=(("u", "v"),))
+KIND_NAMES = ["I", "a", "b", "c", "f", "u", "v"]
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in PAIRS])
+def test_an_attribute_has_no_feature_but_presence(family: str) -> None:
+    numbered = KINDS.numbered(KIND_NAMES)
+    keys = np.arange(len(KIND_NAMES)) * (1 if family == "presence" else N_BUCKETS)
+    sensible = is_sensible(family, keys, numbered)
+    assert [KIND_NAMES[at] for at in np.flatnonzero(~sensible)] == ([] if family == "presence" else ["f"])
+
+
+@pytest.mark.parametrize("family", PAIRS)
+def test_a_pair_with_an_attribute_or_of_one_moment_is_no_feature(family: str) -> None:
+    numbered, n = KINDS.numbered(KIND_NAMES), len(KIND_NAMES)
+    keys = np.arange(n * n) * (N_BUCKETS if family == "gap" else 1)
+    senseless = [
+        "".join(KIND_NAMES[i] for i in divmod(int(at), n))
+        for at in np.flatnonzero(~is_sensible(family, keys, numbered))
+    ]
+    with_f = {pair for name in KIND_NAMES for pair in (f"f{name}", f"{name}f")}
+    assert set(senseless) == with_f | {"Ia", "aI", "Ib", "bI", "uv", "vu"}
+
+
+@pytest.mark.parametrize(
+    ("events", "times", "places"),
+    [
+        ("abc", [0, 1, 2], [1, 2, 3]),
+        ("facI", [0, 0, 0, 5], [0, 1, 2, 3]),  # I stands alone, so it is an event of its own
+        ("aIc", [0, 0, 1], [1, 1, 2]),
+        ("Iac", [0, 0, 1], [1, 1, 2]),
+        ("aIbIc", [0, 0, 0, 0, 1], [1, 1, 2, 2, 3]),
+        ("IaIb", [0, 0, 3, 3], [1, 1, 2, 2]),
+        ("caIa", [0, 1, 1, 1], [1, 2, 2, 3]),
+        ("cuv", [0, 0, 0], [1, 1, 1]),
+        ("f", [0], [0]),
+        ("", [], []),
+    ],
+)
+def test_events_that_accompany_others_have_their_place(
+    events: str, times: list[float], places: list[int]
+) -> None:
+    numbers = np.array([KIND_NAMES.index(name) for name in events], np.int64)
+    rows = np.zeros(len(events), np.int64)
+    found = own_places(rows, numbers, np.array(times, np.float64), KINDS.numbered(KIND_NAMES))
+    assert found.tolist() == places
+    twice = np.concatenate([rows, rows + 1])  # every sequence begins anew
+    both = own_places(
+        twice, np.tile(numbers, 2), np.tile(np.array(times, float), 2), KINDS.numbered(KIND_NAMES)
+    )
+    assert both.tolist() == places * 2

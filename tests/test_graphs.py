@@ -107,3 +107,21 @@ def test_unknown_label_is_refused_by_name() -> None:
 def test_repr_counts_edges_labels_and_filled_boundaries() -> None:
     graph = LabelGraph.from_boundaries({"l": ["a", "b"], "m": []})
     assert repr(graph) == "LabelGraph: 2 edges into 2 labels, 1 with a boundary"
+
+
+def test_a_graph_keeps_the_kinds_of_its_own_event_types_only():
+    graph = LabelGraph.from_boundaries({"death": ["I50", "age >= 70"], "fall": ["I10"]})
+    families = {"I50": ("I50.1",), "J18": ("J18.0",)}
+    alternatives = {"death": {"age >= 70": {"age >= 60": 0.1}}, "fall": {"age >= 70": {"age >= 60": 0.2}}}
+    described = graph.with_kinds(families, alternatives)
+    assert described.families == {"I50": ("I50.1",)}
+    assert described.alternatives == {"death": {"age >= 70": {"age >= 60": 0.1}}}
+
+
+@pytest.mark.parametrize(
+    ("members", "text"),
+    [((), "I50"), (("I50.1",), "I50 (1 member: I50.1)"), (tuple("abcd"), "I50 (4 members: a, b, c, ...)")],
+)
+def test_a_family_is_described_with_its_members(members, text):
+    graph = LabelGraph.from_boundaries({"death": ["I50"]})
+    assert graph.with_kinds({"I50": members}).describe("I50") == text

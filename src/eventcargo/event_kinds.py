@@ -6,9 +6,14 @@ scale is a chain of thresholds of one quantity, such as `creatinine >= 1.2` and 
 second occurs, the first does.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import permutations
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from eventcargo.errors import DataError
 
@@ -42,6 +47,32 @@ class EventKinds:
         found = [family for family, members in self.families.items() if name in members]
         return tuple(sorted(found, key=lambda family: (-len(self.families[family]), family)))
 
+    def accompany(self, one: str, other: str) -> bool:
+        """Whether two event types share their moments: a family and its member, or thresholds of a scale.
+
+        >>> EventKinds(scales=(("age >= 60", "age >= 70"),)).accompany("age >= 70", "age >= 60")
+        True
+        """
+        if one in self.families.get(other, ()) or other in self.families.get(one, ()):
+            return True
+        return one != other and any(one in scale and other in scale for scale in self.scales)
+
+    def numbered(self, names: Sequence[str]) -> "NumberedKinds":
+        """The same kinds by the places of the event types in a list of names; other names are left out."""
+        number = {name: at for at, name in enumerate(names)}
+
+        def known(some: Sequence[str]) -> tuple[int, ...]:
+            return tuple(number[name] for name in some if name in number)
+
+        families = sorted(self.families, key=lambda family: (-len(self.families[family]), family))
+        return NumberedKinds(
+            len(names),
+            known(self.attributes),
+            known(self.adjusted),
+            {number[family]: known(self.families[family]) for family in families if family in number},
+            tuple(scale for scale in map(known, self.scales) if scale),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "attributes": list(self.attributes),
@@ -63,3 +94,64 @@ class EventKinds:
         members = (name for family, names in self.families.items() for name in (family, *names))
         thresholds = (name for scale in self.scales for name in scale)
         return {*self.attributes, *self.adjusted, *members, *thresholds}
+
+
+@dataclass(frozen=True)
+class NumberedKinds:
+    """The kinds of numbered event types: those of a data set, or the ids of a vocabulary.
+
+    >>> kinds = EventKinds(families={"I50": ("I50.1", "I50.9")}).numbered(["I50", "I50.1", "I50.9"])
+    >>> kinds.accompany(np.array([0, 1]), np.array([1, 2])).tolist()
+    [True, False]
+    """
+
+    size: int
+    attributes: tuple[int, ...]
+    adjusted: tuple[int, ...]
+    families: Mapping[int, tuple[int, ...]]
+    """the largest first"""
+    scales: tuple[tuple[int, ...], ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.attributes or self.adjusted or self.families or self.scales)
+
+    @cached_property
+    def is_attribute(self) -> NDArray[np.bool_]:
+        """Which event types are true of a whole sequence: (event types,)."""
+        return self._marked(self.attributes)
+
+    @cached_property
+    def is_companion(self) -> NDArray[np.bool_]:
+        """Which event types only accompany others, as families and thresholds do: (event types,)."""
+        return self._marked([*self.families, *(cut for scale in self.scales for cut in scale)])
+
+    @cached_property
+    def families_of(self) -> Mapping[int, tuple[int, ...]]:
+        """For an event type the families that it is or belongs to, the largest first."""
+        over = dict[int, list[int]]()
+        for family, members in self.families.items():
+            for event in (family, *members):
+                over.setdefault(event, []).append(family)
+        return {event: tuple(families) for event, families in over.items()}
+
+    @cached_property
+    def scale_of(self) -> Mapping[int, tuple[int, ...]]:
+        """For a threshold the scale that it belongs to."""
+        return {cut: scale for scale in self.scales for cut in scale}
+
+    def accompany(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which pairs share their moments: a family and its member, or two thresholds of a scale."""
+        return np.isin(one * self.size + other, self._pairs)
+
+    @cached_property
+    def _pairs(self) -> NDArray[np.int64]:
+        """The pairs that share their moments, each as one number."""
+        above = [(family, member) for family, members in self.families.items() for member in members]
+        pairs = [*above, *((member, family) for family, member in above)]
+        pairs += [pair for scale in self.scales for pair in permutations(scale, 2)]
+        return np.array([one * self.size + other for one, other in pairs], np.int64)
+
+    def _marked(self, some: Sequence[int]) -> NDArray[np.bool_]:
+        marked = np.zeros(self.size, bool)
+        marked[list(some)] = True
+        return marked

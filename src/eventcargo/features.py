@@ -4,6 +4,10 @@ Flat columns of events go in; the moments (sequence row, position, key) at which
 out. A feature stays true from then on; those of the families `lateness` and `since` describe the end and
 become true at EOS only. A key is an exact integer made of event types and a bucket: nothing is hashed, so two
 features never share a weight, however large the vocabulary.
+
+An attribute has no place in the order, and an event type that accompanies another none beside it:
+`is_sensible` tells which features say something. In a batch, events that accompany others still stand between
+their neighbours; `own_places` looks through them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.batches import Batch
+from eventcargo.event_kinds import NumberedKinds
 
 Ints = NDArray[np.int64]
 
@@ -296,6 +301,48 @@ AT_END = ("lateness", "since")
 
 TIMED = ("gap", "since")
 """Families whose features are about time and say nothing where only the order of events is known."""
+
+
+def is_sensible(family: str, keys: Ints, kinds: NumberedKinds) -> NDArray[np.bool_]:
+    """Which features say something: none on order, count or time of attributes or on pairs of one moment.
+
+    >>> from eventcargo.event_kinds import EventKinds
+    >>> kinds = EventKinds(attributes=("sex=F",), families={"I50": ("I50.1",)})
+    >>> numbered = kinds.numbered(["sex=F", "I50", "I50.1", "x"])
+    >>> is_sensible("ordered", np.array([0 * 4 + 3, 1 * 4 + 2, 1 * 4 + 3]), numbered).tolist()
+    [False, False, True]
+    """
+    if family == "presence":
+        return np.ones(len(keys), bool)
+    sides = _event_types(family, keys, kinds.size)
+    sensible = ~np.logical_or.reduce([kinds.is_attribute[types] for types in sides])
+    return sensible if len(sides) == 1 else sensible & ~kinds.accompany(*sides)
+
+
+def own_places(
+    rows: Ints, events: NDArray[np.integer], times: NDArray[np.floating], kinds: NumberedKinds
+) -> Ints:
+    """The place of every event in its sequence, from 1; attributes have place 0.
+
+    An event that accompanies another of the same moment has its place, whichever of them comes first.
+
+    >>> from eventcargo.event_kinds import EventKinds
+    >>> kinds = EventKinds(attributes=("sex=F",), families={"I50": ("I50.1",)})
+    >>> numbered, times = kinds.numbered(["sex=F", "I50", "I50.1", "x"]), np.array([0.0, 0.0, 0.0, 1.0])
+    >>> own_places(np.zeros(4, np.int64), np.array([0, 2, 1, 3]), times, numbered).tolist()
+    [0, 1, 1, 2]
+    """
+    is_attribute, at = kinds.is_attribute[events], np.arange(len(events))
+    is_new = np.ones(len(events), bool)
+    is_new[1:] = (rows[1:] != rows[:-1]) | (times[1:] != times[:-1])
+    moments = np.cumsum(is_new) - 1
+    is_plain = ~kinds.is_companion[events] & ~is_attribute
+    alone = np.bincount(moments, is_plain)[moments] == 0  # no event here that it could accompany
+    is_own = is_plain | (alone & ~is_attribute)
+    count, last = np.cumsum(is_own), np.maximum.accumulate(np.where(is_own, at, 0))
+    count -= (count - is_own)[np.searchsorted(rows, rows)]
+    follows = is_own[last] & (moments[last] == moments)
+    return np.where(is_attribute, 0, np.where(follows, count, count + 1))
 
 
 def relevant(events: Events, family: str, keys: Ints) -> Events:

@@ -5,7 +5,7 @@ boundary is still part of the graph. File formats live in `io`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import polars as pl
@@ -35,6 +35,13 @@ label. stability: share of bootstrap samples of the sequences in which the edge 
 votes whose effect has the edge's sign. Columns that a method does not fill are null."""
 
 
+SHOWN_MEMBERS = 3
+"""Members of a family that are named where it is described."""
+
+Alternatives = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""For a label and a threshold in its boundary, the gain of each other threshold of the scale in its place."""
+
+
 @dataclass(frozen=True)
 class LabelGraph:
     """The boundaries of labels: `edges`, ordered by weight, and the `support` of every label.
@@ -49,6 +56,10 @@ class LabelGraph:
 
     edges: pl.DataFrame
     support: Mapping[str, int | None]
+    families: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """members of those event types that are families"""
+    alternatives: Alternatives = field(default_factory=dict)
+    """gains as in `edges`, in nats per sequence with the label"""
 
     @classmethod
     def from_edges(cls, edges: pl.DataFrame, support: Mapping[str, int | None] | None = None) -> "LabelGraph":
@@ -101,6 +112,21 @@ class LabelGraph:
         edges = pl.DataFrame(pairs, schema={"label": pl.String, "event": pl.String}, orient="row")
         return cls.from_edges(edges, {**dict.fromkeys(boundaries), **(support or {})})
 
+    def with_kinds(
+        self, families: Mapping[str, tuple[str, ...]], alternatives: Alternatives | None = None
+    ) -> "LabelGraph":
+        """The graph with the members of its families and the alternatives to its thresholds, by name."""
+        found = set(self.edges["event"].to_list())
+        own = {
+            label: {cut: gains for cut, gains in sorted(cuts.items()) if cut in self.boundary(label)}
+            for label, cuts in sorted((alternatives or {}).items())
+        }
+        return replace(
+            self,
+            families={name: families[name] for name in sorted(found.intersection(families))},
+            alternatives={label: cuts for label, cuts in own.items() if cuts},
+        )
+
     @property
     def labels(self) -> list[str]:
         return list(self.support)
@@ -118,6 +144,19 @@ class LabelGraph:
         if label not in self.boundaries:
             raise KeyError(f"no label {label!r} among {len(self.support):,}")
         return self.boundaries[label]
+
+    def describe(self, event: str) -> str:
+        """An event type; if it is a family, with its members.
+
+        >>> edges = pl.DataFrame({"label": ["death"], "event": ["I50"]})
+        >>> LabelGraph(edges, {}, {"I50": ("I50.1", "I50.2", "I50.3", "I50.9")}).describe("I50")
+        'I50 (4 members: I50.1, I50.2, I50.3, ...)'
+        """
+        members = self.families.get(event, ())
+        if not members:
+            return event
+        more = ", ..." if len(members) > SHOWN_MEMBERS else ""
+        return f"{event} ({counted(len(members), 'member')}: {', '.join(members[:SHOWN_MEMBERS])}{more})"
 
     def __len__(self) -> int:
         return len(self.edges)

@@ -43,6 +43,19 @@ def test_all_of_a_graph_survives_a_round_trip(tmp_path, ending):
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".json"])
+def test_families_and_alternatives_survive_a_round_trip(tmp_path, ending):
+    alternatives = {"fuel": {"P01": {"P02": 0.5}}}
+    graph = FULL.with_kinds({"U02": ("U02.1", "U02.2")}, alternatives)
+    again = _round_trip(graph, tmp_path / f"graph{ending}")
+    assert (again.families, again.alternatives) == ({"U02": ("U02.1", "U02.2")}, alternatives)
+
+
+def test_a_graph_without_kinds_has_no_word_of_them(tmp_path):
+    write_graph(FULL, tmp_path / "graph.json")
+    assert not {"families", "alternatives"} & set(json.loads((tmp_path / "graph.json").read_text()))
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".json"])
 def test_a_graph_without_edges_survives_a_round_trip(tmp_path, ending):
     graph = _round_trip(LabelGraph.from_boundaries({"a": []}), tmp_path / f"graph{ending}")
     assert graph.boundaries == {"a": []}
@@ -177,6 +190,8 @@ def test_parquet_of_another_program_is_a_graph(tmp_path):
         ({"format": "other"}, "not written by eventcargo as eventcargo-graph"),
         ({"version": 99}, "version 99 of another release, this one reads 1"),
         ({"support": {"a": "many"}}, r"the support \{'a': 'many'\}"),
+        ({"families": ["I50"]}, r"the families \['I50'\]; expected an object"),
+        ({"alternatives": 3}, "the alternatives 3; expected an object"),
         ({"edges": None}, "the edges None; expected a list"),
         ({"edges": [{"label": "a", "event": "x", "strength": "big"}]}, "edges that cannot be read"),
         ({"edges": [{"label": "a"}]}, "1 edge without event"),

@@ -116,3 +116,9 @@ def test_event_types_that_nothing_shows_are_not_in_the_page() -> None:
 def test_a_data_set_without_sequences_can_be_told() -> None:
     content = ReportInput(LabelGraph.from_boundaries({"brake": []}), EventDataset.from_sequences([]))
     assert build_page_data(content, 8).overview["data"]["lengths"] == [0, 0, 0]
+
+
+def test_a_family_is_named_with_its_members() -> None:
+    graph = LabelGraph.from_boundaries({"brake": ["P01"]}).with_kinds({"P01": ("P011", "P012")})
+    data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0.0,), ("brake",))])
+    assert build_page_data(ReportInput(graph, data), 8).overview["names"] == ["P01 (2 members: P011, P012)"]

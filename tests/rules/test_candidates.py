@@ -2,10 +2,13 @@ import numpy as np
 import pytest
 
 from eventcargo import EventDataset, EventSequence
+from eventcargo.event_kinds import EventKinds
 from eventcargo.events import TimeKind
 from eventcargo.rules.candidates import MAX_ARRANGED, LearningData, arranged_literals
 from eventcargo.rules.occurrences import Occurrences
 from eventcargo.simulation import simulate
+
+from ..families import with_kinds
 
 
 def learning(regime: str, label: int = 0, **knobs: float) -> tuple[LearningData, list[str]]:
@@ -80,3 +83,25 @@ def test_only_so_many_literals_on_arrangement_are_kept() -> None:
         LearningData(Occurrences.locate(made.data, events), np.ones(len(carried), bool), carried), events
     )
     assert len(kept) <= MAX_ARRANGED
+
+
+def test_attributes_and_pairs_of_one_moment_have_no_arrangement() -> None:
+    sequences = [  # the label is carried where I50.1, and with it I50, comes last
+        EventSequence(f"{at:03}", *made, ())
+        for at, made in enumerate(
+            [
+                (("sex=F", "x", "I50.1", "I50"), (0.0, 0.0, 1.0, 1.0)),
+                (("sex=F", "I50.1", "I50", "x"), (0.0, 0.0, 0.0, 1.0)),
+            ]
+            * 50
+        )
+    ]
+    kinds = EventKinds(attributes=("sex=F",), families={"I50": ("I50.1",)})
+    data = with_kinds(EventDataset.from_sequences(sequences), kinds)
+    events = ["sex=F", "x", "I50.1", "I50"]
+    carried = np.arange(100) % 2 == 0
+    found = LearningData(Occurrences.locate(data, events), np.ones(100, bool), carried)
+    literals = arranged_literals(found, events)
+    pairs = {frozenset(one.events) for one in literals if len(one.events) == 2}
+    assert not any("sex=F" in one.events for one in literals)
+    assert pairs == {frozenset(["x", "I50.1"]), frozenset(["x", "I50"])}

@@ -6,7 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventcargo import EventDataset, EventSequence
+from eventcargo.event_kinds import EventKinds
 from eventcargo.rules.occurrences import Occurrences
+
+from ..families import with_kinds
 
 SEQUENCES = st.lists(
     st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 4)), max_size=6), min_size=1, max_size=5
@@ -86,3 +89,34 @@ def test_what_was_not_located_never_occurs(name: str) -> None:
 def test_neighbours_do_not_reach_into_the_next_sequence() -> None:
     found = Occurrences.locate(dataset([[("b", 1), ("a", 1)], [("b", 1), ("a", 1)]]), "ab")
     assert found.adjacent("a", "b").tolist() == [False, False]
+
+
+def of_kinds(kinds: EventKinds, *sequences: tuple[str, list[float]]) -> Occurrences:
+    made = [
+        EventSequence(f"s{at}", tuple(letters), tuple(map(float, times)), ())
+        for at, (letters, times) in enumerate(sequences)
+    ]
+    return Occurrences.locate(with_kinds(EventDataset.from_sequences(made), kinds), "abcfI")
+
+
+FAMILY = EventKinds(attributes=("f",), families={"I": ("a",)})
+
+
+def test_events_that_accompany_others_do_not_stand_between_neighbours() -> None:
+    found = of_kinds(FAMILY, ("faIb", [0, 0, 0, 1]), ("fIab", [0, 0, 0, 1]), ("acb", [0, 1, 2]))
+    assert found.adjacent("a", "b").tolist() == [True, True, False]
+    assert found.adjacent("I", "b").tolist() == [True, True, False]
+
+
+def test_the_last_event_of_a_sequence_is_no_neighbour_of_the_next_one_s_first() -> None:
+    found = of_kinds(FAMILY, ("faI", [0, 0, 0]), ("b", [1]), ("fb", [1, 1]))
+    assert not found.adjacent("a", "b").any()
+
+
+def test_events_that_accompany_others_do_not_count_towards_the_end() -> None:
+    found = of_kinds(FAMILY, ("faIbaI", [0, 0, 0, 1, 2, 2]), ("fcIa", [0, 0, 1, 1]))
+    assert found.lateness("b").tolist() == [2.0, np.inf]
+    assert found.lateness("a").tolist() == found.lateness("I").tolist() == [1.0, 1.0]
+    assert found.lateness("c").tolist() == [np.inf, 2.0]
+    narrowed, kept = found.narrow("c")
+    assert (kept.tolist(), narrowed.lateness("c").tolist()) == ([1], [2.0])

@@ -1,13 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from eventcargo.batches import Batches
+from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset
 from eventcargo.features import feature_matrix
 from eventcargo.sequences import EventSequence
 from eventcargo.simulation import simulate
 from eventcargo.verification.arrangements import Arrangement, MemberArrangements
 from eventcargo.vocabulary import Vocabulary
+
+from ..families import with_kinds
 
 
 def found(*sequences: str, members: str = "ab", times: float = 1.0) -> list[Arrangement]:
@@ -90,3 +95,66 @@ def test_arrangements_are_the_features_of_whole_sequences(family: str) -> None:
     ]
     theirs = [column.indices.tolist() for column in matrix.T.tocsr()]
     assert sorted(ours) == sorted(theirs)
+
+
+def of_kinds(*sequences: tuple[str, list[float]], kinds: EventKinds, members: str) -> list[Arrangement]:
+    made = [
+        EventSequence(str(at), tuple(letters), tuple(map(float, times)), ())
+        for at, (letters, times) in enumerate(sequences)
+    ]
+    data = with_kinds(EventDataset.from_sequences(made), kinds)
+    places = [data.event_names.index(name) for name in members]
+    return MemberArrangements(data).arrangements(places, min_rows=1)
+
+
+FAMILY = EventKinds(families={"I": ("a",)})
+
+
+def test_attributes_have_no_arrangements() -> None:
+    kinds = EventKinds(attributes=("f",))
+    sequences = [("fab", [0, 0, 1]), ("fba", [0, 0, 1])]
+    with_attribute = of_kinds(*sequences, kinds=kinds, members="afb")
+    assert all(1 not in one.members for one in with_attribute)
+    assert {one.family for one in with_attribute if one.members == (0, 2)} == {"adjacent", "ordered", "gap"}
+    assert of_kinds(*sequences, kinds=kinds, members="f") == []
+
+
+def test_a_family_and_its_member_have_no_order_gap_or_neighbourhood() -> None:
+    pairs = [
+        one for one in of_kinds(("aIb", [0, 0, 1]), kinds=FAMILY, members="aIb") if len(one.members) == 2
+    ]
+    assert {one.members for one in pairs} == {(0, 2), (1, 2)}
+    assert {one.family for one in pairs} == {"adjacent", "ordered", "gap"}
+
+
+@pytest.mark.parametrize("events", ["aIb", "Iab"])
+def test_events_that_accompany_others_do_not_stand_between_neighbours(events: str) -> None:
+    found = of_kinds((events, [0, 0, 1]), ("acb", [0, 1, 2]), kinds=FAMILY, members="aIb")
+    assert rows(found, "adjacent", 0, 2) == [[0]]
+    assert rows(found, "adjacent", 1, 2) == [[0]]
+
+
+@pytest.mark.parametrize("events", ["aIbI", "IaIb"])
+def test_events_that_accompany_others_do_not_count_towards_the_end(events: str) -> None:
+    families = EventKinds(families={"I": ("a", "b")})
+    times: list[float] = [0, 0, 1, 1]
+    plain = MemberArrangements(EventDataset.from_sequences([EventSequence("0", ("a", "b"), (0.0, 1.0), ())]))
+    expected = [one.rows.tolist() for one in plain.arrangements([0], 1) if one.family == "lateness"]
+    longer = ("abb", [0, 1, 2])  # its a is one further from the end
+    found = of_kinds((events, times), longer, kinds=families, members="a")
+    assert rows(found, "lateness", 0) == [expected[0], [0, 1]]
+
+
+def test_arrangements_by_place_are_those_by_order() -> None:
+    data = simulate("follows", sequences=100, labels=1, seed=1).data
+    extra = [replace(one, events=(*one.events, "f"), times=(*one.times, one.times[-1])) for one in data]
+    later = [one if at else extra[0] for at, one in enumerate(data)]  # one sequence ends with an attribute
+    placed = with_kinds(EventDataset.from_sequences(later), EventKinds(attributes=("f",)))
+    made = [
+        [
+            (one.family, one.members, one.rows.tolist())
+            for one in MemberArrangements(some).arrangements(range(6), 1)
+        ]
+        for some in (data, placed)
+    ]
+    assert made[0] == made[1]

@@ -1,14 +1,17 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset
 from eventcargo.sequences import EventSequence
 from eventcargo.verification.claims import Claim
 from eventcargo.verification.forward import MAX_GIVEN, forward_select
 from eventcargo.verification.label_test import LabelTest, VerifyData
 
+from ..families import drawn, with_kinds
 from .drawn import draw
 
 
@@ -133,3 +136,17 @@ def test_no_questions_grow_nothing() -> None:
     label_tests: list[LabelTest] = []
     forward_select(label_tests, 5, 0.05)
     assert label_tests == []
+
+
+def test_a_second_threshold_of_a_scale_is_not_added() -> None:
+    sequences = drawn(  # both thresholds matter: c is worth something given a, which it includes
+        3000, {"a": 0.5, "c": 0.4, "x": 0.3}, lambda e: 0.9 if {"a", "c"} <= e else 0.4 if "a" in e else 0.05
+    )
+    nested = [
+        replace(one, events=tuple(e for e in one.events if e != "c" or "a" in one.events), times=())
+        for one in sequences
+    ]
+    made = [replace(one, times=tuple(map(float, range(len(one.events))))) for one in nested]
+    data = EventDataset.from_sequences(made)
+    assert grown(data) == "ac"
+    assert grown(with_kinds(data, EventKinds(scales=(("a", "c"),)))) == "c"

@@ -15,10 +15,12 @@ import polars as pl
 from eventcargo.baselines.config import BaselineConfig, check_method
 from eventcargo.baselines.edge_statistics import edge_statistics
 from eventcargo.baselines.iamb import iamb_of_many
+from eventcargo.baselines.levels import Levels, Settled, named_gains
 from eventcargo.baselines.mi_mcf import MiMcf
 from eventcargo.baselines.pc import PcdByPcd, cmb, mb_by_mb
 from eventcargo.baselines.screens import l1_logistic, lift, mutual_information
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
+from eventcargo.event_kinds import NumberedKinds
 from eventcargo.events import EventDataset
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.progress import OnProgress
@@ -33,6 +35,7 @@ class _Task:
     """The input of a method: the test on the data, the labels as targets, and the corrected alpha."""
 
     data: EventDataset
+    kinds: NumberedKinds
     test: IndependenceTest
     targets: list[Target]
     alpha: float
@@ -105,6 +108,9 @@ def find_boundaries(
 ) -> LabelGraph:
     """Find the boundary of every label by a classical method on event presence.
 
+    Adjusted event types are in every condition set and in no boundary. Whatever the method, `Levels` then
+    settles which threshold of a scale and which level of a family a boundary names.
+
     The most frequent labels come first. Labels not reached before the deadline are not in the graph, and a
     warning names them.
 
@@ -124,25 +130,33 @@ def find_boundaries(
     order = np.argsort(-data.support, kind="stable").tolist()
     blocks = [order[at : at + BLOCK_LABELS] for at in range(0, len(order), BLOCK_LABELS)]
     edges, done = list[dict[str, object]](), list[int]()
+    alternatives = dict[str, dict[str, dict[str, float]]]()
     for block, boundaries in zip(blocks, _in_order(solve, blocks, config.workers), strict=True):
         if deadline.is_over:
             break
         for label, boundary in zip(block, boundaries, strict=True):
-            edges += _edges(task, label, boundary)
+            settled = _settled(task, label, boundary)
+            edges += _edges(task, label, settled.boundary)
+            gains = named_gains(settled.alternatives, data.event_names, len(task.targets[label].rows))
+            alternatives[data.label_names[label]] = gains
         done += block
         if progress is not None:
             progress("baseline", len(done), len(order), f"labels by {method}")
     names = [data.label_names[label] for label in order]
     warn_of_left_out(f"no boundary was found by {method}", names[len(done) :], len(names))
     reached = {data.label_names[label]: support[data.label_names[label]] for label in sorted(done)}
-    return LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), reached)
+    graph = LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), reached)
+    return graph.with_kinds(data.kinds.families, alternatives)
 
 
 def _task(data: EventDataset, config: BaselineConfig) -> _Task:
-    test = IndependenceTest(data.presence(), config.dof, config.min_rows_per_dof, data.groups)
+    kinds = data.kinds.numbered(data.event_names)
+    test = IndependenceTest(
+        data.presence(), config.dof, config.min_rows_per_dof, data.groups, adjusted=kinds.adjusted
+    )
     targets = [Target(rows) for rows in data.positives()]
     alpha = config.alpha / len(data.event_names) if config.correct else config.alpha
-    return _Task(data, test, targets, alpha, config)
+    return _Task(data, kinds, test, targets, alpha, config)
 
 
 def _in_order(solve: Solve, blocks: Sequence[list[int]], workers: int) -> Iterator[list[list[int]]]:
@@ -154,6 +168,13 @@ def _in_order(solve: Solve, blocks: Sequence[list[int]], workers: int) -> Iterat
                 yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _settled(task: _Task, label: int, boundary: list[int]) -> Settled:
+    """The boundary with one threshold for each scale and one level for each family."""
+    if not (task.kinds.families or task.kinds.scales):
+        return Settled(boundary)
+    return Levels(task.test, task.targets[label].rows, task.kinds, task.config.alpha).settle(boundary)
 
 
 def _edges(task: _Task, label: int, boundary: Sequence[int]) -> Iterator[dict[str, object]]:

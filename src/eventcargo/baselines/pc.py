@@ -42,8 +42,8 @@ class Separation:
         key = tuple(sorted(condition))
         if key not in self._answers:
             positions = [self._position[column] for column in key]
-            tests = self._test(self._target, positions)
-            self._answers[key] = tests.g2, tests.holds(self._alpha)
+            tests, own = self._test(self._target, positions), slice(len(self.candidates))
+            self._answers[key] = tests.g2[own], tests.holds(self._alpha)[own]
         return self._answers[key]
 
     def separated(self, column: int, members: Sequence[int], new: int | None = None) -> bool:

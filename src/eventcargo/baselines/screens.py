@@ -44,7 +44,10 @@ def lift(test: IndependenceTest, target: Target, alpha: float, top_k: int) -> li
 def l1_logistic(
     test: IndependenceTest, presence: sp.csc_array, target: Target, alpha: float, penalty: float = 1.0
 ) -> list[int]:
-    """Event types with a large weight in an L1-regularised logistic regression, largest first."""
+    """Event types with a large weight in an L1-regularised logistic regression, largest first.
+
+    Adjusted event types are in the regression, too.
+    """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
@@ -61,8 +64,8 @@ def l1_logistic(
     with warnings.catch_warnings():
         # a weight that has not fully converged is large or small all the same
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(presence[:, columns], answer, sample_weight=_weights(test))
-    weights = model.coef_[0]
+        model.fit(presence[:, [*columns, *test.adjusted]], answer, sample_weight=_weights(test))
+    weights = model.coef_[0, : len(columns)]
     order = np.argsort(-np.abs(weights), kind="stable")
     largest = np.abs(weights).max()
     return [int(columns[at]) for at in order if abs(weights[at]) >= max(WEIGHT_SHARE * largest, 1e-9)]

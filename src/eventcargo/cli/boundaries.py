@@ -35,12 +35,12 @@ def print_boundaries(
 
 
 def causes(graph: "LabelGraph", label: str) -> str:
-    """The event types of a boundary with their signs, in one line.
+    """The event types of a boundary with their signs, in one line; families with their members.
 
     >>> from eventcargo.graphs import LabelGraph
     >>> causes(LabelGraph.from_boundaries({"brake": ["P01", "U02"]}), "brake")
     'P01, U02'
     """
     edges = graph.edges.filter(label=label).select("event", "sign").rows()
-    shown = [f"{MARKS.get(sign, '')}{event}" for event, sign in edges[:MAX_EVENTS]]
+    shown = [f"{MARKS.get(sign, '')}{graph.describe(event)}" for event, sign in edges[:MAX_EVENTS]]
     return ", ".join(shown) + (f" and {len(edges) - MAX_EVENTS} more" if len(edges) > MAX_EVENTS else "")

@@ -1,12 +1,13 @@
 """`read_graph` and `write_graph`: a `LabelGraph` as a file; the ending selects the format.
 
-Parquet and JSON hold the whole graph, CSV the edges only. GraphML and DOT are for drawing programs: they are
-written, not read.
+Parquet and JSON hold the whole graph, with the members of families and the alternatives to thresholds; CSV
+holds the edges only. GraphML and DOT are for drawing programs: they are written, not read.
 """
 
 import json
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,9 @@ def read_graph(source: Any) -> LabelGraph:
     check_graph_file(path)
     if path.suffix.lower() == ".json":
         return _read_json(path)
-    support = _parquet_support(path) if path.suffix.lower() == ".parquet" else {}
-    return _from_sources([open_file(path)], support)
+    header = _parquet_header(path) if path.suffix.lower() == ".parquet" else {}
+    support = _support(path, header["support"]) if "support" in header else {}
+    return _with_kinds(path, _from_sources([open_file(path)], support), header)
 
 
 def _check_names(graph: LabelGraph) -> None:
@@ -124,19 +126,37 @@ def _checked_names(place: str, names: pl.Series) -> pl.Series:
 
 def _write_parquet(graph: LabelGraph, path: Path) -> None:
     table = graph.edges.to_arrow()
-    metadata = {METADATA: json.dumps(HEADER | {"support": graph.support}).encode()}
+    header = HEADER | {"support": graph.support} | _kinds(graph)
+    metadata = {METADATA: json.dumps(header).encode()}
     pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
 
 
-def _parquet_support(path: Path) -> Support:
+def _parquet_header(path: Path) -> dict[str, Any]:
+    """What `write_graph` wrote besides the edges; empty for a file of another program."""
     try:
         metadata = pyarrow.parquet.read_metadata(path).metadata or {}
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{path} is not a Parquet file: {error}; write it again, or rename it") from None
-    if METADATA not in metadata:
-        return {}
-    content = _parse(path, metadata[METADATA])
-    return _support(path, content.get("support"))
+    return {"support": None} | _parse(path, metadata[METADATA]) if METADATA in metadata else {}
+
+
+def _kinds(graph: LabelGraph) -> dict[str, Any]:
+    """The members of families and the alternatives of thresholds, where there are any."""
+    families = {family: list(members) for family, members in graph.families.items()}
+    return {
+        **({"families": families} if families else {}),
+        **({"alternatives": graph.alternatives} if graph.alternatives else {}),
+    }
+
+
+def _with_kinds(path: Path, graph: LabelGraph, content: Mapping[str, Any]) -> LabelGraph:
+    """The graph with what `_kinds` wrote."""
+    families, alternatives = content.get("families", {}), content.get("alternatives", {})
+    for name, given in (("families", families), ("alternatives", alternatives)):
+        if not isinstance(given, dict):
+            raise DataError(f"{path} has the {name} {given!r:.80}; expected an object")
+    members = {family: tuple(names) for family, names in families.items()}
+    return replace(graph, families=members, alternatives=alternatives)
 
 
 def _write_json(graph: LabelGraph, path: Path, notes: Mapping[str, Any] | None = None) -> None:
@@ -144,7 +164,7 @@ def _write_json(graph: LabelGraph, path: Path, notes: Mapping[str, Any] | None =
         {name: value for name, value in row.items() if value is not None}
         for row in graph.edges.iter_rows(named=True)
     ]
-    content = {**(notes or {}), **HEADER, "support": graph.support, "edges": edges}
+    content = {**(notes or {}), **HEADER, "support": graph.support, **_kinds(graph), "edges": edges}
     try:
         text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
     except ValueError:
@@ -162,7 +182,8 @@ def _read_json(path: Path) -> LabelGraph:
         table = pl.DataFrame(edges, schema=EDGE_SCHEMA)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{path} has edges that cannot be read: {error}") from None
-    return LabelGraph.from_edges(table, _support(path, content.get("support")))
+    graph = LabelGraph.from_edges(table, _support(path, content.get("support")))
+    return _with_kinds(path, graph, content)
 
 
 def _parse(path: Path, text: bytes) -> dict[str, Any]:

@@ -9,8 +9,8 @@ before any work.
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,22 @@ class Resolved:
         known = np.ix_(rows >= 0, columns >= 0)
         permitted[known] = self.allowed[np.ix_(rows[rows >= 0], columns[columns >= 0])]
         return permitted
+
+    def without(self, events: Collection[str]) -> "Resolved":
+        """The same knowledge with some event types in no edge: those that the data adjust for.
+
+        >>> resolved = Knowledge().resolve(["brake"], ["P01", "site=A"])
+        >>> resolved.without(["site=A"]).allowed.tolist()
+        [[True, False]]
+        """
+        both = sorted(pair for pair in self.required if pair[1] in events)
+        if both:
+            raise ConfigError(
+                f"{counted(len(both), 'required pair')} impossible, the first label {both[0][0]!r} and event "
+                f"type {both[0][1]!r}, because the event type is adjusted for; remove one of the statements"
+            )
+        allowed = self.allowed & ~np.isin(np.array(self.event_names, object), list(events))
+        return replace(self, allowed=allowed)
 
     @cached_property
     def _labels(self) -> dict[str, int]:

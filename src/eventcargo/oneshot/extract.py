@@ -58,7 +58,8 @@ def extract(
 ) -> EdgeFolder:
     """The folder with the edges of all sequences; an existing one is continued only with `resume=True`.
 
-    Pairs of a label and an event type that `knowledge` excludes are not tested. Sequences not reached before
+    Pairs of a label and an event type that `knowledge` excludes are not tested, and neither are event types
+    that the data adjust for. Sequences not reached before
     the deadline are not tested either, with a warning; under a deadline, shards run in random order.
 
     >>> import tempfile
@@ -119,12 +120,14 @@ def _allowed(knowledge: Knowledge | None, model: DensityModel, data: EventDatase
     """Which pairs of a label and an event type may be edges, (labels, V); None: all.
 
     Names are resolved against data and model together, so event types too rare for the model are known too.
+    Event types that the data adjust for are in no edge; the model reads them, which is the adjustment.
     """
-    if knowledge is None:
+    if knowledge is None and not data.kinds.adjusted:
         return None
     vocabulary = model.vocabulary
     events = sorted({*data.event_names, *vocabulary.event_names})
-    resolved = knowledge.resolve(list(model.label_names), events)
+    resolved = (knowledge or Knowledge()).resolve(list(model.label_names), events)
+    resolved = resolved.without(data.kinds.adjusted)
     return resolved.table(model.label_names, vocabulary.decode(range(len(vocabulary))))
 
 

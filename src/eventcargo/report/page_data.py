@@ -5,7 +5,7 @@ label is opened. Event types are indices into one list of names.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
@@ -50,9 +50,14 @@ class NameTable:
             self.causes.add(name)
         return self.numbers.setdefault(name, len(self.numbers))
 
-    def listed(self) -> list[str]:
+    def listed(self, describe: Callable[[str], str] = str) -> list[str]:
+        """All names by number; those of causes as `describe` shows them."""
         return [
-            name if name in self.causes or len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+            describe(name)
+            if name in self.causes
+            else name
+            if len(name) <= LONGEST
+            else f"{name[: LONGEST - 1]}…"
             for name in self.numbers
         ]
 
@@ -89,7 +94,7 @@ def build_page_data(content: ReportInput, max_sequences: int) -> PageData:
         "quality": {name: _plain(quality.get(name, {})) for name in ("overall", "events", "training")},
         "parts": {"edges": content.edges is not None, "baseline": content.baseline is not None},
         "labels": [_line(content, label, parts[label], figures.get(label, {})) for label in parts],
-        "names": names.listed(),
+        "names": names.listed(content.graph.describe),
         "most": max_sequences,
     }
     return PageData(overview, list(parts.values()))

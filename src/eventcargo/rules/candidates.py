@@ -55,15 +55,22 @@ def arranged_literals(learning: LearningData, events: Sequence[str]) -> list[Lit
 
 
 def _tried(learning: LearningData, events: Sequence[str]) -> Iterator[tuple[Literal, float]]:
-    """Every literal on arrangement, and the nats by which it fits better than presence."""
-    paired = events[:MAX_PAIRED]
-    for event in events:
+    """Every literal on arrangement, and the nats by which it fits better than presence.
+
+    Attributes have no arrangement, and neither has a pair that shares its moments.
+    """
+    kinds = learning.found.kinds
+    arranged = [event for event in events if event not in kinds.attributes]
+    paired = arranged[:MAX_PAIRED]
+    for event in arranged:
         yield from _of_one(learning, event)
     for a, b in permutations(paired, 2):
-        yield from _of_order(learning, a, b)
+        if not kinds.accompany(a, b):
+            yield from _of_order(learning, a, b)
     if learning.found.time_kind != "order":
         for a, b in combinations(paired, 2):
-            yield from _limited(learning, learning.found.gap(a, b), "gap", (a, b))
+            if not kinds.accompany(a, b):
+                yield from _limited(learning, learning.found.gap(a, b), "gap", (a, b))
 
 
 def _of_one(learning: LearningData, event: str) -> Iterator[tuple[Literal, float]]:

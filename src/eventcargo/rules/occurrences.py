@@ -1,7 +1,8 @@
 """Occurrences: where and when some event types occur, and measures of them in every sequence.
 
 A measure is one number per sequence: how often, how early, how late, how close in time. It is infinite (or 0
-for a count) in a sequence without the events, so that no condition on it holds there.
+for a count) in a sequence without the events, so that no condition on it holds there. Attributes count as no
+events, and an event that accompanies another (a family beside its member) has the place of the other.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset, TimeKind
+from eventcargo.features import own_places
 
 Measure = NDArray[np.float64]
 
@@ -42,6 +45,9 @@ class Occurrences:
     stops: NDArray[np.int64]
     times: NDArray[np.float64]
     spots: Mapping[str, Spots]
+    kinds: EventKinds = EventKinds()  # noqa: RUF009 (frozen)
+    places: NDArray[np.int64] | None = None  # of all events, ascending by one; None: as they stand
+    ends: NDArray[np.int64] | None = None  # the place after the last, for every sequence
 
     @classmethod
     def locate(cls, data: EventDataset, names: Iterable[str]) -> "Occurrences":
@@ -59,7 +65,8 @@ class Occurrences:
         for name, number in known.items():
             start, stop = np.searchsorted(ordered, [number, number + 1])
             spots[name] = Spots(flat[start:stop], rows[start:stop])
-        return cls(data.time_kind, offsets[:-1], offsets[1:], times, spots)
+        placed = _placed(data) if data.kinds else (None, None)
+        return cls(data.time_kind, offsets[:-1], offsets[1:], times, spots, data.kinds, *placed)
 
     def narrow(self, names: Iterable[str]) -> "tuple[Occurrences, NDArray[np.int64]]":
         """The occurrences in only the sequences that have one of the event types, and their rows."""
@@ -68,7 +75,11 @@ class Occurrences:
         narrowed = {
             name: Spots(spots.flat, np.searchsorted(rows, spots.rows)) for name, spots in chosen.items()
         }
-        return Occurrences(self.time_kind, self.starts[rows], self.stops[rows], self.times, narrowed), rows
+        ends = None if self.ends is None else self.ends[rows]
+        starts, stops = self.starts[rows], self.stops[rows]
+        return Occurrences(
+            self.time_kind, starts, stops, self.times, narrowed, self.kinds, self.places, ends
+        ), rows
 
     @property
     def n(self) -> int:
@@ -94,7 +105,8 @@ class Occurrences:
         """Distance of the last occurrence from the end, in events: 1 if it is the last event."""
         spots = self.of(name)
         result = np.full(self.n, np.inf)
-        result[spots.rows] = self.stops[spots.rows] - spots.flat
+        ends = self.stops if self.ends is None else self.ends
+        result[spots.rows] = ends[spots.rows] - self._places(spots)
         return result
 
     def since(self, name: str) -> Measure:
@@ -107,8 +119,9 @@ class Occurrences:
     def adjacent(self, name: str, following: str) -> NDArray[np.bool_]:
         """Whether `following` occurs directly after `name` anywhere."""
         a, b = self.of(name), self.of(following)
-        at = np.searchsorted(b.flat, a.flat + 1)
-        hit = _take(b.flat, at, -1) == a.flat + 1
+        before, after = self._places(a), self._places(b)
+        at = np.searchsorted(after, before + 1)
+        hit = _take(after, at, -1) == before + 1
         same = _take(b.rows, at, -1) == a.rows
         result = np.zeros(self.n, bool)
         result[a.rows[hit & same]] = True
@@ -126,6 +139,20 @@ class Occurrences:
             apart = np.abs(self.times[b.flat[at[same]]] - self.times[a.flat[same]])
             np.minimum.at(result, rows, apart)
         return result
+
+    def _places(self, spots: Spots) -> NDArray[np.int64]:
+        return spots.flat if self.places is None else self.places[spots.flat]
+
+
+def _placed(data: EventDataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The place of every event and of the end of every sequence; sequences lie apart."""
+    offsets, events, times = data.flat()
+    rows = np.repeat(np.arange(len(data)), data.lengths)
+    own = own_places(rows, events, times, data.kinds.numbered(data.event_names))
+    ends = np.zeros(len(data), np.int64)
+    np.maximum.at(ends, rows, own)
+    apart = offsets[:-1] + 2 * np.arange(len(data))
+    return own + apart[rows], ends + 1 + apart
 
 
 def _take(values: NDArray[np.int64], at: NDArray[np.int64], missing: int) -> NDArray[np.int64]:

@@ -23,6 +23,7 @@ from eventcargo.statistics.distinct_rows import distinct_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Rows = NDArray[np.int32] | NDArray[np.int64]
 
 ENOUGH = 5.0
 """From this expected count in the smallest cell on, G2 of a stratum has the moments of a chi-square."""
@@ -49,6 +50,8 @@ class PatternCounts:
     columns: NDArray[np.bool_]  # (patterns, columns)
     counts: Ints  # (patterns, 2)
     grouped: "GroupedRows | None" = None  # None: sequences are independent
+    n_adjusted: int = 0
+    """Columns, the last ones, that are in every condition."""
 
     @classmethod
     def of(
@@ -57,6 +60,7 @@ class PatternCounts:
         carries: NDArray[np.bool_],
         n_blank: int = 0,
         groups: Groups = None,
+        n_adjusted: int = 0,
     ) -> "PatternCounts":
         """Count the distinct rows; `n_blank` further sequences have neither a column nor the label.
 
@@ -67,27 +71,53 @@ class PatternCounts:
             first, number = distinct_rows(columns)
             counts = np.zeros((len(first), 2), np.int64)
             np.add.at(counts, (number, carries.astype(np.int64)), 1)
-            return cls(columns[first], counts, GroupedRows(number, carries, groups))
+            return cls(columns[first], counts, GroupedRows(number, carries, groups), n_adjusted)
         with_blank = np.concatenate([np.zeros((1, columns.shape[1]), bool), columns])
         first, number = distinct_rows(with_blank)
         counts = np.zeros((len(first), 2), np.int64)
         np.add.at(counts, (number[1:], carries.astype(np.int64)), 1)
         counts[number[0], 0] += n_blank
-        return cls(with_blank[first], counts)
+        return cls(with_blank[first], counts, n_adjusted=n_adjusted)
+
+    @classmethod
+    def of_rows(
+        cls,
+        columns: Sequence[Rows | Ints],
+        positives: Rows,
+        n_sequences: int,
+        adjusted: Sequence[Rows] = (),
+        groups: Groups = None,
+    ) -> "PatternCounts":
+        """The patterns of columns, each given by the sorted numbers of the sequences that have it."""
+        every = [*columns, *adjusted]
+        rows = (
+            np.arange(n_sequences) if groups is not None else np.unique(np.concatenate([positives, *every]))
+        )
+        table = np.zeros((len(rows), len(every)), bool)
+        for at, column in enumerate(every):
+            table[np.searchsorted(rows, column), at] = True
+        carries = np.zeros(len(rows), bool)
+        carries[np.searchsorted(rows, positives)] = True
+        return cls.of(table, carries, n_sequences - len(rows), groups, len(adjusted))
 
     def tables(self, column: int, condition: Sequence[int]) -> Ints:
         """Numbers of sequences by stratum of the condition, column and label: (strata, 2, 2)."""
-        first, stratum = distinct_rows(self.columns[:, list(condition)])
+        first, stratum = distinct_rows(self.columns[:, self._given(condition)])
         tables = np.zeros((len(first), 2, 2), np.int64)
         np.add.at(tables, (stratum, self.columns[:, column].astype(np.int64)), self.counts)
         return tables
+
+    def _given(self, condition: Sequence[int]) -> list[int]:
+        """The columns of a condition and those that are in every condition."""
+        width = self.columns.shape[1]
+        return [*condition, *range(width - self.n_adjusted, width)]
 
     def design_effect(self, column: int, condition: Sequence[int]) -> float:
         """The design effect of the label's association with the column, given the condition."""
         if self.grouped is None:
             return 1.0
         number, carries, groups = self.grouped.number, self.grouped.carries, self.grouped.groups
-        stratum = distinct_rows(self.columns[:, list(condition)])[1][number]
+        stratum = distinct_rows(self.columns[:, self._given(condition)])[1][number]
         has_column = np.flatnonzero(self.columns[number, column])
         return ScoreDesignEffect.of(carries, stratum, groups).of_rows(has_column)
 

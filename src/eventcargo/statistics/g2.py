@@ -113,7 +113,10 @@ def _critical_values(alpha: float, largest: int) -> NDArray[np.float64]:
 
 
 class IndependenceTest:
-    """Tests whether a target is independent of an event type given others, for all event types at once."""
+    """Tests whether a target is independent of an event type given others, for all event types at once.
+
+    `adjusted` event types are in every condition set, so that none of them ever depends on a target.
+    """
 
     def __init__(
         self,
@@ -121,6 +124,7 @@ class IndependenceTest:
         dof: Literal["observed", "full"] = "observed",
         min_rows_per_dof: float = 5.0,
         groups: Groups = None,
+        adjusted: Sequence[int] = (),
     ) -> None:
         """`groups` has the group of each sequence; None: each is its own."""
         if dof not in ("observed", "full"):
@@ -131,6 +135,7 @@ class IndependenceTest:
         self.counts = presence if is_counted else Contingency(presence, groups=groups)
         self.dof = dof
         self.min_rows_per_dof = min_rows_per_dof
+        self.adjusted = list(adjusted)
         self._n_log_n = _n_log_n(self.counts.n_sequences)
 
     def event(self, column: int) -> Target:
@@ -138,14 +143,20 @@ class IndependenceTest:
         return Target(self.counts.rows(column), column)
 
     def local(self, target: Target, columns: NDArray[np.int64]) -> tuple["IndependenceTest", Target]:
-        """The same test on a few event types, renumbered 0, 1, ...: faster if they are tested often."""
-        counts, rows = self.counts.local(target.rows, columns)
-        return IndependenceTest(counts, self.dof, self.min_rows_per_dof), Target(rows)
+        """The same test on a few event types, renumbered 0, 1, ...: faster if they are tested often.
+
+        The adjusted event types come after them.
+        """
+        every = np.concatenate([columns, np.array(self.adjusted, np.int64)])
+        counts, rows = self.counts.local(target.rows, every)
+        adjusted = range(len(columns), len(every))
+        return IndependenceTest(counts, self.dof, self.min_rows_per_dof, adjusted=adjusted), Target(rows)
 
     def __call__(
         self, target: Target, condition: Sequence[int] = (), candidates: NDArray[np.int64] | None = None
     ) -> G2Tests:
         """Test the target against the candidates (default: all event types) given the condition set."""
+        condition = self._with_adjusted(condition)
         blocks = self.counts.tables(target.rows, condition, candidates)
         return self._by_group(
             _joined([self._test(tables, len(condition)) for tables in blocks]), target.rows, condition
@@ -153,7 +164,7 @@ class IndependenceTest:
 
     def many(self, questions: Sequence[tuple[Target, Sequence[int]]]) -> Iterator[G2Tests]:
         """Test several (target, condition) pairs against all event types, from one sparse product."""
-        pairs = [(target.rows, condition) for target, condition in questions]
+        pairs = [(target.rows, self._with_adjusted(condition)) for target, condition in questions]
         for (rows, condition), blocks in zip(pairs, self.counts.tables_of_many(pairs), strict=True):
             tests = _joined([self._test(tables, len(condition)) for tables in blocks])
             yield self._by_group(tests, rows, condition)
@@ -169,6 +180,9 @@ class IndependenceTest:
     def p_value(self, target: Target, column: int, condition: Sequence[int]) -> float:
         """The p-value of one event type given the condition set."""
         return float(self(target, condition, np.array([column])).p_value[0])
+
+    def _with_adjusted(self, condition: Sequence[int]) -> Sequence[int]:
+        return [*condition, *self.adjusted] if self.adjusted else condition
 
     def _test(self, tables: Tables, n_condition: int) -> G2Tests:
         strata = tables.sizes.sum(axis=1)

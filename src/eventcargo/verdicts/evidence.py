@@ -42,6 +42,7 @@ class Evidence:
         self.members = [
             _numbers(graph.boundary(label), data.event_names, "event type") for label in self.labels
         ]
+        self._adjusted = _numbers(data.kinds.adjusted, data.event_names, "event type")
         columns = _numbers(self.labels, data.label_names, "label")
         self.carried = data.label_matrix()[:, columns].toarray() > 0
         self.support = self.carried.sum(axis=0)
@@ -83,8 +84,9 @@ class Evidence:
         return [found.get(number) for number in range(len(self.labels))]
 
     def _predict(self, number: int, events: list[int]) -> Predictability:
-        rng = np.random.default_rng([self._seed, number])
-        return self._predictor.predict(self.carried[:, number], events, rng)
+        """A label predicted from these event types and from what the data adjust for: that is no residual."""
+        rng, read = np.random.default_rng([self._seed, number]), [*events, *self._adjusted]
+        return self._predictor.predict(self.carried[:, number], read, rng)
 
     @cached_property
     def _predictor(self) -> Predictor:
@@ -141,8 +143,8 @@ class Evidence:
     def _event_residuals(
         self, known: list[list[int]], probabilities: NDArray[np.float32]
     ) -> list[ResidualAssociation]:
-        carried = self.carried[:, self._predicted]
-        return event_residuals(self.presence, carried, probabilities, known, self.config.alpha)
+        carried, read = self.carried[:, self._predicted], [[*events, *self._adjusted] for events in known]
+        return event_residuals(self.presence, carried, probabilities, read, self.config.alpha)
 
     def _permitted(
         self, by_label: dict[int, list[ResidualAssociation]]

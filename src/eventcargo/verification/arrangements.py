@@ -3,6 +3,9 @@
 The families of `features` are applied to the events of a few event types alone, so that pairs far apart are
 seen and the cost does not depend on the size of the vocabulary. Buckets of time and distance become steps
 ("at most this long"): one step can say what many buckets say together.
+
+Attributes have no arrangements, and a pair that shares its moments (a family and its member) has none either.
+Events that accompany others have the place of the event they accompany.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.events import EventDataset
-from eventcargo.features import FAMILIES, N_BUCKETS, PAIRS, TIMED, Events, Moments
+from eventcargo.features import FAMILIES, N_BUCKETS, PAIRS, TIMED, Events, Moments, own_places
 
 Ints = NDArray[np.int64]
 
@@ -50,6 +53,17 @@ class MemberArrangements:
         self._starts = np.searchsorted(self._events[self._by_type], np.arange(len(data.event_names) + 1))
         self._timed = data.time_kind != "order"
         self._group = data.group_numbers
+        self._kinds = data.kinds.numbered(data.event_names)
+        self._places, self._ends = self._placed(times)
+
+    def _placed(self, times: NDArray[np.float64]) -> tuple[Ints, Ints]:
+        """The place of every event in its sequence, and that of the end of every sequence."""
+        if not self._kinds:
+            return np.arange(len(self._events)) - self._offsets[self._rows] + 1, np.diff(self._offsets) + 1
+        places = own_places(self._rows, self._events, times, self._kinds)
+        ends = np.zeros(len(self._offsets) - 1, np.int64)
+        np.maximum.at(ends, self._rows, places)
+        return places, ends + 1
 
     def arrangements(self, members: Sequence[int], min_rows: int) -> list[Arrangement]:
         """All arrangements of these event types that hold in at least `min_rows` sequences.
@@ -65,22 +79,47 @@ class MemberArrangements:
         for family in FAMILIES:
             if family == "presence" or (family in TIMED and not self._timed):
                 continue
-            moments = FAMILIES[family](shown if family in NEEDS_OTHERS else among, WINDOW)
-            arrangements += _columns(family, moments, len(members), min_rows, self._group)
+            make = _neighbours if family == "adjacent" and self._kinds else FAMILIES[family]
+            moments = make(shown if family in NEEDS_OTHERS else among, WINDOW)
+            arrangements += _columns(
+                family, self._sensible(family, moments, members), len(members), min_rows, self._group
+            )
         return arrangements
+
+    def _sensible(self, family: str, moments: Moments, members: Sequence[int]) -> Moments:
+        """The moments without pairs that share theirs."""
+        if not self._kinds or family not in PAIRS:
+            return moments
+        pairs = moments.keys // (N_BUCKETS if family in STEPPED else 1)
+        sides = np.append(members, -1)[np.stack(np.divmod(pairs, len(members) + 1))]
+        return moments.take(~self._kinds.accompany(*sides))
 
     def _events_of(self, members: Sequence[int]) -> Events:
         """The members' events; the event before each and the last of its sequence have the id "other"."""
-        own = np.concatenate([self._by_type[self._starts[m] : self._starts[m + 1]] for m in members])
+        arranged = [member for member in members if not self._kinds.is_attribute[member]]
+        own = np.concatenate(
+            [np.zeros(0, np.int64), *(self._by_type[self._starts[m] : self._starts[m + 1]] for m in arranged)]
+        )
         before = np.maximum(own - 1, self._offsets[self._rows[own]])
         last = self._offsets[self._rows[own] + 1] - 1
         at = np.unique(np.concatenate([own, before, last]))
         rows = self._rows[at]
         number = np.full(len(self._starts), len(members), np.int64)
-        number[list(members)] = np.arange(len(members))
-        positions, ends = at - self._offsets[rows] + 1, np.diff(self._offsets) + 1
+        places = {member: place for place, member in enumerate(members)}
+        number[arranged] = [places[member] for member in arranged]
         ids = number[self._events[at]]
-        return Events(rows, positions, ids, self._times[at], ends, len(members) + 1)
+        return Events(rows, self._places[at], ids, self._times[at], self._ends, len(members) + 1)
+
+
+def _neighbours(events: Events, window: int) -> Moments:  # noqa: ARG001 (as every family)
+    """b has the place after a; several events may have one place."""
+    place = events.rows * (int(events.ends.max(initial=0)) + 2) + events.positions
+    first, last = np.searchsorted(place, place + 1), np.searchsorted(place, place + 1, side="right")
+    counts = last - first
+    before = np.repeat(np.arange(len(events)), counts)
+    after = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts - first, counts)
+    keys = events.ids[before] * events.size + events.ids[after]
+    return Moments(events.rows[after], events.positions[after], keys)
 
 
 def _columns(

@@ -72,13 +72,19 @@ def _missing(
     """The strongest claim among the event types that the screen ranks first; the exact test decides."""
     first = np.argsort(-(screen.g2 - screen.dof), kind="stable")[:CORRECTED]
     excess = screen.excess(np.isin(np.arange(len(screen.g2)), first))
-    excess[label_test.members] = -1.0
+    excess[_taken(label_test)] = -1.0
     if barred is not None:
         excess[barred] = -1.0
     order = np.argsort(-excess, kind="stable")[:LOOKED_AT]
     tested = [_tested(label_test, int(event), level) for event in order if excess[event] > 0]
     claims = [claim for claim in tested if claim is not None]
     return max(claims, key=lambda claim: claim.gain) if claims else None
+
+
+def _taken(label_test: LabelTest) -> list[int]:
+    """The members and the other thresholds of their scales: a boundary holds one of each scale."""
+    scale_of = label_test.verify_data.kinds.scale_of
+    return [event for member in label_test.members for event in scale_of.get(member, (member,))]
 
 
 def _tested(label_test: LabelTest, event: int, level: float) -> Claim | None:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.baselines.iamb import iamb
+from eventcargo.baselines.levels import named_gains
 from eventcargo.events import EventDataset
 from eventcargo.statistics.contingency import Rows
 from eventcargo.statistics.exact_g2 import ExactG2, Ints, PatternCounts, own_residual_information
@@ -41,8 +42,14 @@ class VerifyData:
 
     def __init__(self, data: EventDataset) -> None:
         self.data = data
-        self.test = IndependenceTest(data.presence(), groups=data.groups)
+        self.kinds = data.kinds.numbered(data.event_names)
+        self.test = IndependenceTest(data.presence(), groups=data.groups, adjusted=self.kinds.adjusted)
         self.positives: list[Rows] = data.positives()
+
+    @property
+    def adjusted(self) -> list[Rows]:
+        """The sequences with each adjusted event type."""
+        return [self.test.counts.rows(event) for event in self.kinds.adjusted]
 
     def units(self, rows: Rows | Ints) -> int:
         """How many groups these sequences are of; without groups, how many sequences."""
@@ -72,6 +79,8 @@ class LabelTest:
     min_gain: float
     """Smallest worth of an edge, in nats."""
     core: list[int] = field(default_factory=list)
+    alternatives: dict[int, dict[int, float]] = field(default_factory=dict)
+    """For a threshold, what each other one of its scale would have gained, in nats."""
     _arranged: "Arranged | None" = None
 
     @property
@@ -86,6 +95,15 @@ class LabelTest:
     def name(self) -> str:
         """The label's name."""
         return self.verify_data.data.label_names[self.label]
+
+    @property
+    def named_alternatives(self) -> dict[str, dict[str, float]]:
+        """The alternatives by name, in nats per sequence with the label."""
+        return named_gains(self.alternatives, self.verify_data.data.event_names, len(self.positives))
+
+    def replace(self, claims: list[Claim]) -> None:
+        """Put other claims in place of those so far."""
+        self.claims, self._arranged = claims, None
 
     def ask(self, alpha: float) -> None:
         """Test the presence of every member, and its arrangements if presence does not confirm it."""
@@ -123,15 +141,9 @@ class LabelTest:
 
     def patterns(self, further: Sequence[Rows | Ints] = ()) -> PatternCounts:
         """The patterns of the members and of further columns."""
-        columns = [*(self.verify_data.test.counts.rows(event) for event in self.members), *further]
-        groups, n = self.verify_data.data.groups, len(self.verify_data.data)
-        rows = np.unique(np.concatenate([self.positives, *columns])) if groups is None else np.arange(n)
-        table = np.zeros((len(rows), len(columns)), bool)
-        for at, column in enumerate(columns):
-            table[np.searchsorted(rows, column), at] = True
-        carries = np.zeros(len(rows), bool)
-        carries[np.searchsorted(rows, self.positives)] = True
-        return PatternCounts.of(table, carries, n - len(rows), groups)
+        data = self.verify_data
+        columns = [*(data.test.counts.rows(event) for event in self.members), *further]
+        return PatternCounts.of_rows(columns, self.positives, len(data.data), data.adjusted, data.data.groups)
 
     def core_without(self, place: int) -> list[int]:
         """The places of the core except one."""
@@ -146,8 +158,12 @@ class Arranged:
         self._alpha, self._known = alpha, dict[tuple[int, ...], PatternCounts]()
         present = [label_test.verify_data.test.counts.rows(event) for event in label_test.members]
         columns: list[Rows | Ints] = [*present, *(one.rows for one in found)]
-        data = label_test.verify_data.data
-        every = IndependenceTest(_matrix(columns, len(data)), groups=data.groups)
+        data, adjusted = label_test.verify_data.data, label_test.verify_data.adjusted
+        every = IndependenceTest(
+            _matrix([*columns, *adjusted], len(data)),
+            groups=data.groups,
+            adjusted=range(len(columns), len(columns) + len(adjusted)),
+        )
         self._test, self._target = every.local(Target(label_test.positives), np.arange(len(columns)))
         self._columns = np.arange(self.n_members, len(columns))
         self.chosen = self._choose(label_test.core, self._columns)

@@ -32,12 +32,13 @@ from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
-from eventcargo.knowledge import Resolved
+from eventcargo.knowledge import Knowledge, Resolved
 from eventcargo.statistics.discoveries import discoveries
 from eventcargo.verification.claims import Claim
 from eventcargo.verification.config import VerifyConfig
 from eventcargo.verification.forward import forward_select
 from eventcargo.verification.label_test import LabelTest, VerifyData
+from eventcargo.verification.levels import settle_levels
 
 GROWING = 0.5
 """Largest share of the time for adding missing event types."""
@@ -55,9 +56,11 @@ def verify(
 
     The gain, which orders a boundary, is what the event type is worth by the data, in nats per sequence with
     the label. The p-value is null if no test was possible. An added edge has no frequency; its strength is
-    its gain. Required edges stay, forbidden edges are not added. For `untrusted` labels, whose model is no
-    witness, the data alone decide. The most frequent labels come first; edges of labels not reached before
-    the deadline stay as they are, and a warning names these labels.
+    its gain. Required edges stay, forbidden edges are not added. Event types that the data adjust for are in
+    every condition and in no edge. Of a scale one threshold stays, of a family one level (`levels`).
+
+    For `untrusted` labels, whose model is no witness, the data alone decide. The most frequent labels come
+    first; edges of labels not reached before the deadline stay as they are, and a warning names these labels.
 
     >>> from dataclasses import replace
     >>> from eventcargo.events import EventSequence
@@ -70,12 +73,15 @@ def verify(
     """
     config = config or VerifyConfig()
     _check_names(graph, data)
+    knowledge = _with_adjusted(knowledge, data)
     verify_data = VerifyData(data)
     required = frozenset[tuple[str, str]]() if knowledge is None else knowledge.required
     label_tests = _label_tests(graph, verify_data, config, required)
     allowed = None if knowledge is None else knowledge.table(data.label_names, data.event_names)
     label_tests.sort(key=lambda label_test: -len(label_test.positives))
     forward_select(label_tests, config.rounds, config.alpha, allowed, deadline.share(GROWING))
+    for label_test in label_tests:
+        settle_levels(label_test, config.alpha, None if allowed is None else allowed[label_test.label])
     tested = [label_test for label_test in label_tests if label_test.claims]
     level = config.alpha / max(1, sum(len(label_test.claims) for label_test in tested))
     late = list[str]()
@@ -87,7 +93,17 @@ def verify(
         if label_test.name in untrusted:
             label_test.backward_eliminate(level, config.alpha)
     warn_of_left_out("edges were not tested on the data", late, len(label_tests))
-    return _graph(graph, data, _kept(tested, config.alpha))
+    alternatives = {label_test.name: label_test.named_alternatives for label_test in tested}
+    verified = _graph(graph, data, _kept(tested, config.alpha))
+    return verified.with_kinds(data.kinds.families, alternatives)
+
+
+def _with_adjusted(knowledge: Resolved | None, data: EventDataset) -> Resolved | None:
+    """Knowledge by which the event types that the data adjust for are in no edge."""
+    if not data.kinds.adjusted:
+        return knowledge
+    known = knowledge or Knowledge().resolve(list(data.label_names), list(data.event_names))
+    return known.without(data.kinds.adjusted)
 
 
 def _check_names(graph: LabelGraph, data: EventDataset) -> None:
@@ -112,6 +128,8 @@ def _label_tests(
     places = {name: number for number, name in enumerate(verify_data.data.label_names)}
     columns = ("label", "event", "frequency", "strength", "sign")
     for label, event, frequency, strength, sign in graph.edges.select(columns).iter_rows():
+        if event in verify_data.data.kinds.adjusted:
+            continue
         at = places[label]
         votes = None if frequency is None else frequency * supports[at]
         claim = Claim(numbers[event], votes, strength, 0 if sign is None else sign, label_tests[at].min_gain)

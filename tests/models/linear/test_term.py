@@ -10,14 +10,16 @@ from safetensors.torch import load_file, save_file
 
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
-from eventcargo.deadline import Deadline
+from eventcargo.deadline import NEVER, Deadline
 from eventcargo.errors import EventCargoWarning
-from eventcargo.features import FAMILIES, feature_matrix
+from eventcargo.event_kinds import EventKinds
+from eventcargo.features import FAMILIES, feature_matrix, is_sensible
 from eventcargo.models.linear import fit
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.simulation import simulate
 
+from ...families import with_kinds
 from ...repeats import repeated
 
 LENGTH = 64
@@ -333,7 +335,8 @@ def test_a_family_is_left_out_if_there_is_no_time_to_make_its_features() -> None
     for seconds, families in ((0.0, ["presence"]), (3600.0, list(FAMILIES))):
         deadline = Deadline.after(seconds)
         split = fit._Split(held, None)
-        found = fit._screen([whole(data, vocabulary)], len(vocabulary), 4, labels, split, QUICK, deadline)
+        kinds = EventKinds().numbered(vocabulary.decode(range(len(vocabulary))))
+        found = fit._screen([whole(data, vocabulary)], kinds, 4, labels, split, QUICK, deadline)
         assert (list(found.keys), found.is_complete) == (families, seconds > 0)
 
 
@@ -357,3 +360,22 @@ def test_the_most_frequent_labels_are_fitted_first() -> None:
             break
     assert 0 < fitted.sum() < 6
     assert data.support[fitted].min() >= data.support[~fitted].max()
+
+
+def test_the_arrangement_of_an_attribute_or_of_a_family_beside_its_member_is_no_feature() -> None:
+    rng, sequences = np.random.default_rng(0), []
+    for at in range(400):  # the label follows I50.1 before x, which is I50 before x
+        events = ["I50.1", "I50", "x"] if at % 2 else ["x", "I50.1", "I50"]
+        labels = ("bad",) if at % 2 and rng.random() < 0.9 else ()
+        times = (0.0, *(float(one == "x") if at % 2 else float(one != "x") for one in events))
+        sequences.append(EventSequence(f"{at:03}", ("sex=F", *events), times, labels))
+    kinds = EventKinds(attributes=("sex=F",), families={"I50": ("I50.1",)})
+    data = with_kinds(EventDataset.from_sequences(sequences), kinds)
+    vocabulary = Vocabulary.from_dataset(data)
+    numbered = kinds.numbered(vocabulary.decode(range(len(vocabulary))))
+    labels_of, held = data.label_matrix().tocsc().astype(float), np.arange(400) % 5 == 0
+    screened = fit._screen([whole(data, vocabulary)], numbered, 4, labels_of, held, QUICK, NEVER)
+    assert sum(len(keys) for family, keys in screened.keys.items() if family != "presence") > 0
+    for family, keys in screened.keys.items():
+        assert is_sensible(family, keys, numbered).all()
+    assert len(screened.keys["presence"]) == 4

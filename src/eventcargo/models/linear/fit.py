@@ -21,8 +21,9 @@ from eventcargo.batches import Batch, Batches
 from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.errors import ConfigError, argument
+from eventcargo.event_kinds import NumberedKinds
 from eventcargo.events import EventDataset
-from eventcargo.features import FAMILIES, feature_matrix
+from eventcargo.features import FAMILIES, feature_matrix, is_sensible
 from eventcargo.models.linear.family_selection import Choice, Trial
 from eventcargo.models.linear.lasso import Fit, Lasso, base_fit, take_columns
 from eventcargo.models.linear.term import Effort, LinearTerm
@@ -127,7 +128,8 @@ def fit_linear(
     window = int(np.clip(config.max_moments // max(data.n_events, 1), MIN_WINDOW, MAX_WINDOW))
     by_label = data.label_matrix().tocsc().astype(np.float64)
     split = _Split.of(data, config.held_out, seed)
-    candidates = _screen(batches, len(vocabulary), window, by_label, split, config, deadline.share(SCREENING))
+    kinds = data.kinds.numbered(vocabulary.decode(range(len(vocabulary))))
+    candidates = _screen(batches, kinds, window, by_label, split, config, deadline.share(SCREENING))
     with threadpool_limits(1, "blas"):  # labels are fitted side by side
         fits = _Labels(candidates, by_label, split, config, deadline).fit(progress)
     _tell([(data.label_names[label], fits[label].effort) for label in _most_frequent_first(by_label)])
@@ -147,7 +149,7 @@ class _Chunks:
 
 def _screen(
     batches: Iterable[Batch],
-    size: int,
+    kinds: NumberedKinds,
     window: int,
     by_label: sp.csc_array,
     split: "_Split",
@@ -166,7 +168,10 @@ def _screen(
         if family != "presence" and deadline.left < slowest:
             continue
         began = time.monotonic()
-        matrix, names = feature_matrix(batches, family, size, window, config.min_support)
+        matrix, names = feature_matrix(batches, family, kinds.size, window, config.min_support)
+        if kinds:
+            sensible = is_sensible(family, names, kinds)
+            matrix, names = matrix[:, sensible], names[sensible]
         if family == "presence":
             selected = [np.arange(len(names))] * len(columns)
         else:
@@ -179,7 +184,7 @@ def _screen(
         keys[family], start = names[used], start + len(used)
         slowest = max(slowest, time.monotonic() - began)
     X, is_complete = sp.hstack(parts, format="csr"), len(keys) == len(families)
-    return _Candidates(X, keys, size, columns, is_complete)
+    return _Candidates(X, keys, kinds.size, columns, is_complete)
 
 
 @dataclass(frozen=True)
