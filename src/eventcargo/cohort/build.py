@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from eventcargo.cohort.attributes import Attributes, make_attributes, read_static, with_pairs
 from eventcargo.cohort.config import Cohort, write_cohort
-from eventcargo.cohort.controls import Histories
+from eventcargo.cohort.controls import Histories, follow_up
 from eventcargo.cohort.cutting import Cutter, without_duplicates
 from eventcargo.cohort.durations import parse_duration, parse_lookback
 from eventcargo.cohort.event_types import CleanUp, clean_up, matching
@@ -185,7 +185,7 @@ class _Builder:
 
     def _histories(self) -> Histories:
         assert self.outcomes is not None
-        end = self.survey.last.copy()
+        end = follow_up(self.survey.first, self.survey.last, self.recording.counts)
         np.maximum.at(end, self.outcomes.subjects, self.outcomes.times)
         return Histories(self.survey.first, end)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from eventcargo.cohort.durations import check_duration, check_lookback
 from eventcargo.config import Settings, setting
@@ -26,6 +26,8 @@ class Cohort(Settings):
     >>> cohort.controls, Cohort.from_dict(cohort.to_dict()) == cohort
     (3, True)
     """
+
+    panel: ClassVar[str] = "Cohort"
 
     index: Index = ""
     """outcome: a sequence ends at each time of an outcome, and at random times of controls; windows: every

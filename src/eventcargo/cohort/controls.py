@@ -23,7 +23,7 @@ RESOLUTIONS = {"datetime": (86400.0, 3600.0, 60.0, 1.0), "number": (1.0,)}
 
 @dataclass(frozen=True)
 class Histories:
-    """The first event of every subject, and its last event or outcome."""
+    """The first event of every subject, and the end of its recording."""
 
     first: NDArray[np.float64]
     end: NDArray[np.float64]
@@ -60,6 +60,26 @@ class RiskSets:
         begin = search(self.outcomes.times, rows, moments)
         end = search(self.outcomes.times, rows, moments + self.horizon, inclusive=True)
         return (begin == end) & (moments <= self.histories.end[subjects])
+
+
+def follow_up(
+    first: NDArray[np.float64], last: NDArray[np.float64], n_events: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """How long subjects are recorded: one mean gap between events beyond the last, but not beyond all data.
+
+    A subject is recorded for some time after its last event. Without that time, subjects with few events
+    would be controls less often than they are cases.
+
+    >>> follow_up(np.array([0.0, 0.0]), np.array([4.0, 9.0]), np.array([3, 10]))
+    array([6., 9.])
+    """
+    several = n_events > 1
+    if not several.any():
+        return last
+    gaps = np.zeros(len(first))
+    gaps[several] = (last[several] - first[several]) / (n_events[several] - 1)
+    gaps[~several] = np.median(gaps[several])
+    return np.minimum(last + gaps, last.max())
 
 
 def resolution(times: NDArray[np.float64], time_kind: str) -> float:

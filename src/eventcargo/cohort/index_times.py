@@ -55,7 +55,7 @@ def at_outcomes(
     is_new[1:] = (np.diff(outcomes.subjects) != 0) | (np.diff(outcomes.times) != 0)
     subjects, times = outcomes.subjects[is_new], outcomes.times[is_new]
     others, moments = draw_controls(risk, subjects, times, controls, seed)
-    missing = controls * len(subjects) - len(others)
+    missing = controls * int((times > histories.first[subjects]).sum()) - len(others)
     subjects, times = np.concatenate([subjects, others]), np.concatenate([times, moments])
     order = np.lexsort((times, subjects))
     return _labelled(subjects[order], times[order], outcomes, rows, horizon, True), missing
