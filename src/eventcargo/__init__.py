@@ -12,6 +12,7 @@ from eventcargo.lazy import lazy_names
 
 if TYPE_CHECKING:
     from eventcargo.baselines import find_boundaries
+    from eventcargo.cohort import Cohort
     from eventcargo.discovery import Cargo, DiscoverConfig, discover
     from eventcargo.edges import EdgeTable
     from eventcargo.errors import ConfigError, DataError, EventCargoError, EventCargoWarning
@@ -34,6 +35,7 @@ else:
         __name__,
         {
             "baselines": "find_boundaries",
+            "cohort": "Cohort",
             "discovery": "Cargo DiscoverConfig discover",
             "edges": "EdgeTable",
             "errors": "ConfigError DataError EventCargoError EventCargoWarning",
@@ -58,6 +60,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Cargo",
+    "Cohort",
     "ConfigError",
     "DataError",
     "DiscoverConfig",

@@ -120,8 +120,10 @@ class _Builder:
         columns = self.tables.values + ((cohort.numeric_value,) if cohort.numeric_value else ())
         if len(set(columns)) < len(columns):
             raise ConfigError(f"numeric_value={cohort.numeric_value!r} is among values; name it once")
-        windows = self.kind == "windows"
-        self.recording: Recording = record(self.tables, columns, cohort.group, windows, self.folder)
+        streams = self.kind == "windows"
+        if streams and cohort.group:
+            self.tables = self.tables.by_group(cohort.group)
+        self.recording: Recording = record(self.tables, columns, cohort.group, streams, self.folder)
         if self.recording.time_kind == "order" and self.kind != "end":
             raise DataError(f"the events have no column {self.tables.time!r}; a cohort needs their times")
         self.cleaned: CleanUp = clean_up(self.recording.codes, cohort.normalise, cohort.exclude)
@@ -253,9 +255,12 @@ class _Builder:
         return files, empty
 
     def _kept(self, rows: Rows) -> Rows:
-        """Rows with a time and an event type that is not left out."""
+        """Rows of subjects with an index, with a time and an event type that is not left out."""
         rows["code"] = self.cleaned.number_of[rows["code"]]
-        return rows[(rows["code"] >= 0) & ~np.isnan(rows["time"])]
+        rows = rows[(rows["code"] >= 0) & ~np.isnan(rows["time"])]
+        has_index = self.cutter.of_subjects.lengths[rows["subject"]] > 0
+        self.counts["no_index"] += len(rows) - int(has_index.sum())
+        return rows[has_index]
 
     def _cut_part(self, rows: Rows, files: SequenceFiles, timing: TimingCounts | None) -> None:
         if self.cohort.duplicates == "drop":

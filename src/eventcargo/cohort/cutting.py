@@ -86,15 +86,13 @@ class Cutter:
         )
         following = search(ends, own, left["time"])
         has_next = following < own.stops
-        at = np.where(has_next, ends[np.minimum(following, len(ends) - 1)] if len(ends) else 0.0, np.inf)
+        at = np.where(has_next, ends[np.minimum(following, len(ends) - 1)], np.inf)
         same = has_next & (at == left["time"])
         in_gap = has_next & ~same & (left["time"] >= at - self.gap)
-        without = own.lengths == 0
-        counts["no_index"] += int(without.sum())
         counts["same_instant"] += int(same.sum())
         counts["in_gap"] += int(in_gap.sum())
         counts["before_lookback"] += int((has_next & ~same & ~in_gap).sum())
-        counts["after_index"] += int((~has_next & ~without).sum())
+        counts["after_index"] += int((~has_next).sum())
 
     def _gathered(
         self,

@@ -212,17 +212,14 @@ class Recorder:
 
 
 def record(
-    tables: Tables, value_names: tuple[str, ...], group: str, windows: bool, folder: Path
+    tables: Tables, value_names: tuple[str, ...], group: str, streams: bool, folder: Path
 ) -> Recording:
-    """Read the events of a table; in `windows`, the column of subjects may be that of groups, or missing."""
+    """Read the events of a table; `streams` may lack the column of subjects: then there is one subject."""
     sources = tables.open_events()
-    stream = False
-    if windows and tables.sequence_id not in sources[0].columns:
-        tables = replace(tables, sequence_id=group) if group else tables
-        stream = not group
+    stream = streams and tables.sequence_id not in sources[0].columns
     for source in sources:
         if not stream:
-            source.check_column(tables.sequence_id, "group" if tables.sequence_id == group else "sequence_id")
+            source.check_column(tables.sequence_id, "sequence_id")
         source.check_column(tables.event, "event")
     recorder = Recorder(tables, value_names, group, folder)
     recorder.read(sources, stream)

@@ -46,6 +46,11 @@ class Tables:
         outcomes = find_beside(folder, "labels") if self.outcomes is None else self.outcomes
         return replace(self, events=events, outcomes=outcomes)
 
+    def by_group(self, group: str) -> "Tables":
+        """The same tables, with groups as subjects if the events have no column of subjects."""
+        has_subjects = any(self.sequence_id in source.columns for source in self.open_events())
+        return self if has_subjects else replace(self, sequence_id=group)
+
     @property
     def is_meds(self) -> bool:
         """Whether the events are a MEDS folder."""
