@@ -11,14 +11,16 @@ import eventcargo.cohort
 from eventcargo.cli.data import Columns, check_tables_exist, read
 from eventcargo.cohort.config import Cohort, read_cohort, write_cohort
 from eventcargo.errors import ConfigError, DataError
-from eventcargo.files import read_document, write_document
+from eventcargo.files import atomic_file, read_document, write_document
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from eventcargo.cohort.tables import Tables
     from eventcargo.events import EventDataset
 
 FORMAT, FORMAT_VERSION = "eventcargo-data", 1
-COHORT = "cohort.json"
+COHORT, TIMING = "cohort.json", "timing.parquet"
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,10 @@ class DataSource:
         check_tables_exist(*self.paths)
         if self.is_cohort or always:
             built = eventcargo.cohort.build_cohort(self.cohort, self.tables(), out)
-            return SourceData(built.data, self.cohort, built.summary.to_dict(), built.summary.notes)
+            figures, notes = built.summary.to_dict(), built.summary.notes
+            return SourceData(built.data, self.cohort, figures, notes, built.timing)
         if self.is_saved:
-            return SourceData(self._read(), *saved_cohort(Path(self.events)))
+            return SourceData(self._read(), *saved_cohort(Path(self.events)), timing=self._saved_timing())
         if self.labels and self.cohort.index == "" and not self.is_meds:
             eventcargo.cohort.refuse_dates(self.tables())
         return SourceData(self._read(), None)
@@ -95,6 +98,12 @@ class DataSource:
             self.label,
         )
 
+    def _saved_timing(self) -> "pl.DataFrame | None":
+        import polars as pl
+
+        path = Path(self.events) / TIMING
+        return pl.read_parquet(path) if path.is_file() else None
+
     def _read(self) -> "EventDataset":
         columns = (self.sequence_id, self.time, self.event, self.label, self.values)
         return read(self.events, self.labels, *columns)
@@ -108,6 +117,7 @@ class SourceData:
     cohort: Cohort | None
     summary: Mapping[str, Any] | None = None
     notes: Sequence[str] = ()
+    timing: "pl.DataFrame | None" = None
 
     @property
     def lines(self) -> list[str]:
@@ -129,7 +139,7 @@ EVENTS_OF_RUN = Annotated[
 
 
 def remember(run: Path, source: DataSource, loaded: SourceData | None = None) -> None:
-    """Write RUN/data.json, with absolute paths, and RUN/cohort.json if the data are a cohort."""
+    """Write RUN/data.json, with absolute paths, and what is known of the cohort, if the data are one."""
     named = asdict(source)
     del named["cohort"]
     for name in ("events", "static", "parents"):
@@ -139,6 +149,9 @@ def remember(run: Path, source: DataSource, loaded: SourceData | None = None) ->
     cohort = source.cohort if loaded is None or loaded.cohort is None else loaded.cohort
     if not cohort.is_plain or source.is_cohort:
         write_cohort(run / COHORT, cohort, {} if loaded is None else loaded.summary or {})
+    if loaded is not None and loaded.timing is not None:
+        with atomic_file(run / TIMING) as target:
+            loaded.timing.write_parquet(target)
 
 
 def source_of(run: Path) -> DataSource:

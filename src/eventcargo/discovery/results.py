@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from eventcargo.discovery.run_folder import BASELINE, EDGES, GRAPH, QUALITY, RULES, RUN, VERDICTS, RunManifest
+from eventcargo.cohort.config import read_cohort
+from eventcargo.discovery.run_folder import (
+    BASELINE,
+    COHORT,
+    EDGES,
+    GRAPH,
+    QUALITY,
+    RULES,
+    RUN,
+    VERDICTS,
+    RunManifest,
+)
 from eventcargo.edges import EdgeFolder
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
@@ -64,11 +75,18 @@ def read_report_input(folder: Path, data: EventDataset, baseline: Path | None = 
         verdicts=_read(folder / VERDICTS, read_verdicts) or {},
         baseline=read_graph(baseline) if baseline else _read(folder / BASELINE, read_graph),
         about=_about(folder),
+        cohort=_cohort_line(folder),
     )
 
 
 def _read(path: Path, reader: Callable[[Path], Artefact]) -> Artefact | None:
     return reader(path) if path.exists() else None
+
+
+def _cohort_line(folder: Path) -> str:
+    """How the sequences of a run were cut, in words; empty if they were read as they are."""
+    found = _read(folder / COHORT, read_cohort)
+    return "" if found is None else str(found[1].get("line", ""))
 
 
 def _about(folder: Path) -> dict[str, str]:
