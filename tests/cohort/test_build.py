@@ -161,6 +161,20 @@ def test_whole_histories_keep_their_labels_without_times() -> None:
     assert (data["a"].labels, data["a"].events, data.groups) == (("bad",), ("x", "y", "z", "repair"), None)
 
 
+def test_the_look_back_of_a_whole_history_is_counted_from_its_last_event() -> None:
+    built = build(Cohort(index="end", lookback="4"), outcomes=None)
+    assert built.data["a"].events == ("y", "z", "repair")
+    assert built.summary.before_lookback == 4
+
+
+def test_events_without_times_have_their_order() -> None:
+    events = EVENTS.drop("time").with_columns(event=pl.col("event").str.to_uppercase())
+    data = build(Cohort(index="end", normalise=True), events, outcomes=None).data
+    assert (data.time_kind, data["b"].events, data["b"].times) == ("order", ("x", "x", "z"), (0.0, 1.0, 2.0))
+    with pytest.raises(DataError, match="the events have no column 'time'; a cohort needs their times"):
+        build(Cohort(label_time="when"), events)
+
+
 @pytest.mark.parametrize("when", [["2024-05-01"], [pl.date(2024, 5, 1)]])
 def test_dates_of_labels_are_never_ignored(when: list[object]) -> None:
     labels = pl.DataFrame({"sequence_id": ["a"], "label": ["bad"]}).with_columns(

@@ -177,13 +177,12 @@ class _Builder:
                 )
 
     def _whole(self) -> IndexTimes:
-        n_subjects = len(self.recording.subjects)
         if self.outcomes is not None:
             check_nothing_follows(self.outcomes, self.survey.last)
             marks = (self.outcomes.subjects, self.outcomes.labels, self.outcomes.label_names)
-            return at_end(n_subjects, *marks)
+            return at_end(self.survey.last, *marks)
         subjects, normalise = self.recording.subjects, self.cohort.normalise
-        return at_end(n_subjects, *read_timeless(self.tables, subjects, normalise))
+        return at_end(self.survey.last, *read_timeless(self.tables, subjects, normalise))
 
     def _histories(self) -> Histories:
         assert self.outcomes is not None
@@ -227,7 +226,7 @@ class _Builder:
             attributes = with_pairs(attributes, owners, codes, never)
         self.attributes = attributes
         self.grouping: Grouping = group_index(
-            self.index, self.recording, static, cohort, self.kind == "windows", self.time_kind
+            self.index, self.recording, static, cohort, self.kind, self.time_kind
         )
 
     def _cut(self) -> tuple[SequenceFiles, pl.DataFrame]:
@@ -330,7 +329,7 @@ class _Builder:
         parts = {
             "offsets": [np.concatenate([[0], np.cumsum(kept.lengths)])],
             "events": kept.column("events"),
-            "times": kept.column("times"),
+            "times": [kept.positions()] if self.time_kind == "order" else kept.column("times"),
             "label_offsets": [label_rows.offsets],
             "labels": [label_rows.gather(self.index.labels)],
             "values": kept.column("values"),

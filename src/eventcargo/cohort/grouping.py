@@ -43,8 +43,8 @@ def group_index(
     recording: Recording,
     static: pl.DataFrame | None,
     cohort: Cohort,
-    windows: bool,
     kind: str,
+    time_kind: str,
 ) -> Grouping:
     """The groups of an index: by a column of the events or of the static table, else by subject."""
     subjects = index.subjects.astype(np.int64)
@@ -52,11 +52,11 @@ def group_index(
         return Grouping(recording.groups[0].astype(np.int64)[subjects], cohort.group)
     if cohort.group and static is not None and cohort.group in static.columns:
         return Grouping(_from_static(static, recording, cohort.group)[subjects], cohort.group)
-    if cohort.group and not windows and cohort.group != static_key(static):
+    if cohort.group and kind != "windows" and cohort.group != static_key(static):
         raise ConfigError(f"group={cohort.group!r}: neither the events nor the static table have this column")
-    if windows and len(recording.subjects) < FEW_STREAMS:
-        return _blocks(index, cohort, kind)
-    if np.isinf(index.times).all():
+    if kind == "windows" and len(recording.subjects) < FEW_STREAMS:
+        return _blocks(index, cohort, time_kind)
+    if kind == "end":
         return Grouping(None, "sequence")
     return Grouping(subjects, "subject")
 

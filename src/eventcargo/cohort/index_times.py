@@ -31,7 +31,7 @@ class IndexTimes:
     labels: NDArray[np.int32]
     label_names: tuple[str, ...]
     inclusive: bool = False
-    """whether events at the moment itself are read: so it is with MEDS prediction times"""
+    """whether events at the moment itself are read: so it is with whole histories and prediction times"""
 
     def __len__(self) -> int:
         return len(self.subjects)
@@ -109,11 +109,11 @@ def with_labels(
 
 
 def at_end(
-    n_subjects: int, owners: NDArray[Any], labels: NDArray[Any], label_names: tuple[str, ...]
+    last: NDArray[np.float64], owners: NDArray[Any], labels: NDArray[Any], label_names: tuple[str, ...]
 ) -> IndexTimes:
-    """One moment per subject, after all of its events."""
-    subjects = np.arange(n_subjects, dtype=np.int32)
-    return with_labels(subjects, np.full(n_subjects, np.inf), owners, labels, label_names)
+    """One moment per subject: that of its last event, which is read too."""
+    subjects = np.arange(len(last), dtype=np.int32)
+    return with_labels(subjects, last, owners, labels, label_names, inclusive=True)
 
 
 def check_nothing_follows(outcomes: Outcomes, last: NDArray[np.float64]) -> None:

@@ -73,6 +73,11 @@ class Kept:
             lengths.append(np.bincount(owner[stays], minlength=len(piece.lengths))[n_plain > 0])
         return cls(files, number_of, np.concatenate(are_sequences), np.concatenate(lengths))
 
+    def positions(self) -> NDArray[np.float64]:
+        """The place of every kept event in its sequence, as its time where there is only an order."""
+        ends = np.cumsum(self.lengths)
+        return np.arange(ends[-1], dtype=np.float64) - np.repeat(ends - self.lengths, self.lengths)
+
     def column(self, name: str) -> Iterator[NDArray[Any]]:
         """The kept events of one column, piece by piece."""
         at = 0
