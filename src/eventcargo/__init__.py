@@ -17,6 +17,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from eventcargo.baselines import find_boundaries
+    from eventcargo.cohort import Cohort
     from eventcargo.discovery import Cargo, DiscoverConfig, discover
     from eventcargo.edges import EdgeTable
     from eventcargo.errors import ConfigError, DataError, EventCargoError, EventCargoWarning
@@ -39,6 +40,7 @@ else:
         __name__,
         {
             "baselines": "find_boundaries",
+            "cohort": "Cohort",
             "discovery": "Cargo DiscoverConfig discover",
             "edges": "EdgeTable",
             "errors": "ConfigError DataError EventCargoError EventCargoWarning",
@@ -63,6 +65,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Cargo",
+    "Cohort",
     "ConfigError",
     "DataError",
     "DiscoverConfig",

@@ -63,3 +63,31 @@ def test_the_command_keeps_its_name_and_help() -> None:
         """Does it."""
 
     assert (command.__name__, command.__doc__) == ("command", "Does it.")
+
+
+@dataclass(frozen=True)
+class Other:
+    size: int = 4
+    "How large, too."
+    names: tuple[str, ...] = ()
+    "Which; repeat for more."
+
+
+def test_several_configs_are_filled_and_share_the_options_they_both_have() -> None:
+    seen = []
+
+    @with_options(Config, Other)
+    def command(name: str, config: Config, other: Other) -> None:
+        seen.append((name, config, other))
+
+    assert list(inspect.signature(command).parameters) == ["name", "size", "share", "names"]
+    assert inspect.signature(command).parameters["size"].default == 3
+    command(name="a", size=9, share=0.1, names=["x", "y"])
+    assert seen == [("a", Config(9, 0.1), Other(9, ("x", "y")))]
+
+
+def test_a_tuple_is_an_option_that_may_be_repeated() -> None:
+    @with_options(Other)
+    def command(config: Other) -> None: ...
+
+    assert get_args(inspect.signature(command).parameters["names"].annotation)[0] == list[str]

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from eventcargo.cli.source import DataSource, recall, remember, source_of
+from eventcargo.cli.source import DataSource, data_of, recall, remember, source_of
+from eventcargo.cohort import Cohort
 from eventcargo.errors import DataError
 
 
@@ -47,3 +48,18 @@ def test_the_data_are_read_with_their_own_names_of_columns(tmp_path: Path) -> No
     (tmp_path / "log.csv").write_text("vin,code\na,X\na,Y\nb,X\n")
     remember(tmp_path, DataSource(str(tmp_path / "log.csv"), sequence_id="vin", event="code"))
     assert recall(tmp_path)["a"].events == ("X", "Y")
+
+
+def test_the_cohort_of_a_source_is_found_again(tmp_path: Path) -> None:
+    source = DataSource(
+        "/events.csv", ("/one.csv", "/two.csv"), static="/s.csv", cohort=Cohort(lookback="30d")
+    )
+    remember(tmp_path, source)
+    assert source_of(tmp_path) == source
+
+
+def test_new_data_of_a_run_are_read_through_its_cohort(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("sequence_id,event,time\na,P01,1\na,P02,2\nb,Q,1\n")
+    remember(tmp_path, DataSource("/gone.csv", cohort=Cohort(prefix=1)))
+    data = data_of(tmp_path, str(tmp_path / "log.csv"), None, "sequence_id", "time", "event", "label")
+    assert data["a"].events == ("P01", "P", "P02", "P")

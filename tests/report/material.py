@@ -122,6 +122,7 @@ def garage() -> ReportInput:
         },
         baseline=LabelGraph.from_boundaries({"brake": ["P01", "X07"], "fuel": ["K03"], "horn": []}),
         about={"data": "a garage", "seed": "7"},
+        cohort="12 cases, 36 controls, look-back 30d",
     )
 
 

@@ -35,6 +35,11 @@ def test_the_overview_says_what_was_found_and_whether_to_believe_it(opened: Open
     assert "no better than the base rate" in page.locator(".reasons").inner_text()
 
 
+def test_the_overview_says_how_the_sequences_were_cut(opened: Open) -> None:
+    assert opened().locator("#cohort").inner_text() == "Cohort: 12 cases, 36 controls, look-back 30d."
+    assert opened("hostile").locator("#cohort").count() == 0
+
+
 def test_the_overview_says_what_was_run_and_how_good_the_models_are(opened: Open) -> None:
     page = opened()
     assert "a garage" in page.locator(".about").inner_text()

@@ -172,8 +172,11 @@ class Levels:
         counts = self._test.counts
         columns = [counts.rows(column) for column in (event, *given)]
         adjusted = [counts.rows(column) for column in self._test.adjusted]
-        patterns = PatternCounts.of_rows(columns, self._positives, counts.n_sequences, adjusted)
-        return ExactG2.of(patterns.tables(0, range(1, len(columns))))
+        patterns = PatternCounts.of_rows(
+            columns, self._positives, counts.n_sequences, adjusted, counts.groups
+        )
+        condition = range(1, len(columns))
+        return ExactG2.of(patterns.tables(0, condition), patterns.design_effect(0, condition))
 
     def _is_significant(self, test: ExactG2, level: float) -> bool:
         return test.p_value is not None and test.p_value <= level

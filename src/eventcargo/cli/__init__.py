@@ -31,6 +31,7 @@ from eventcargo.errors import (
 COMMANDS = {
     "discover": "Find the causes of every label: run all stages, from tables to a report.",
     "explain": "Show which events raised or lowered the labels of one sequence.",
+    "cohort": "Cut sequences out of recorded events: cases, and controls at risk.",
     "simulate": "Simulate events with known causes; choose a regime.",
     "validate": "Read tables of events and labels, summarise them and list problems.",
     "train": "Train the models of the next event and of the labels.",

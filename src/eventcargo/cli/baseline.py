@@ -8,11 +8,14 @@ import typer
 
 import eventcargo
 from eventcargo.baselines import METHODS, BaselineConfig, check_method
-from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, read
+from eventcargo.cli.data import EVENTS, LABELS, Columns
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.cli.source import DataSource
+from eventcargo.cohort.config import Cohort
 from eventcargo.errors import DataError, counted
 from eventcargo.io import check_graph_path
+from eventcargo.io.config import ReadConfig
 from eventcargo.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -25,23 +28,23 @@ SHOWN_EVENTS = 8
 
 
 @app.command()
-@with_options(BaselineConfig)
+@with_options(BaselineConfig, Columns, Cohort, ReadConfig)
 def baseline(
     method: Annotated[str, typer.Argument(help=f"One of {', '.join(METHODS)}.")],
     events: EVENTS,
     out: Annotated[Path, typer.Option(help="Graph to write: .parquet, .csv, .json, .graphml or .dot.")],
     labels: LABELS = None,
-    sequence_id: SEQUENCE_ID = "sequence_id",
-    time: TIME = "time",
-    event: EVENT = "event",
-    label: LABEL = "label",
     as_json: AS_JSON = False,
     config: BaselineConfig = BaselineConfig(),  # noqa: B008 (frozen)
+    columns: Columns = Columns(),  # noqa: B008 (frozen)
+    cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
+    reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Find the boundary of every label with a classical method on event presence."""
     check_method(method)
     check_graph_path(out)
-    data = read(events, labels, sequence_id, time, event, label)
+    loaded = DataSource.of(events, labels, columns, cohort, reading).build()
+    data = loaded.data
     if not data.label_names:
         raise DataError(f"{events} has no labels; name their table with --labels")
     started = clock.perf_counter()
@@ -51,6 +54,7 @@ def baseline(
     if as_json:
         print_json({"method": method, "graph": str(out), "edges": len(graph), "boundaries": graph.boundaries})
     else:
+        print_lines(loaded.lines)
         _print_boundaries(method, graph)
         seconds = clock.perf_counter() - started
         print_lines([f"{counted(len(graph), 'edge')} in {seconds:,.1f} s, written to {out}"])

@@ -41,9 +41,10 @@ def demo(
     )
     with atomic_folder(out) as target:
         write_simulated(simulated, target)
-    source = DataSource(str(out / "events.parquet"), str(out / "labels.parquet"))
-    data, truth = source.read(), eventcargo.read_graph(out / "truth.parquet")
-    results = run_stages(data, out / "run", config, source)
+    source = DataSource(str(out / "events.parquet"), (str(out / "labels.parquet"),))
+    loaded, truth = source.build(), eventcargo.read_graph(out / "truth.parquet")
+    data = loaded.data
+    results = run_stages(loaded, out / "run", config, source)
     scores = write_scores(results.graph, truth, data, out / "run")
     print_found(results, data, out / "run", scores)
     _compare(results, truth, data)

@@ -11,15 +11,17 @@ import eventcargo
 import eventcargo.discovery
 import eventcargo.evaluation
 from eventcargo.cli.boundaries import print_boundaries
-from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
+from eventcargo.cli.data import EVENTS, LABELS, Columns
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
-from eventcargo.cli.source import DataSource, remember
+from eventcargo.cli.source import DataSource, SourceData, remember
+from eventcargo.cohort.config import Cohort
 from eventcargo.discovery import DiscoverConfig
 from eventcargo.discovery.estimate import estimate
 from eventcargo.discovery.run_folder import SCORES, artefacts
 from eventcargo.errors import counted
 from eventcargo.files import atomic_file
+from eventcargo.io.config import ReadConfig
 from eventcargo.io.graph_paths import check_graph_file
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.training.interrupt import Interrupted
@@ -38,7 +40,7 @@ AVERAGES = ("micro", "macro", "weighted")
 
 
 @app.command()
-@with_options(DiscoverConfig)
+@with_options(DiscoverConfig, Columns, Cohort, ReadConfig)
 def discover(
     events: EVENTS,
     out: Annotated[Path, typer.Option(help="Folder of the run; all results go there.")],
@@ -53,35 +55,35 @@ def discover(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only print the plan: stages, time and memory.")
     ] = False,
-    sequence_id: SEQUENCE_ID = "sequence_id",
-    time: TIME = "time",
-    event: EVENT = "event",
-    label: LABEL = "label",
-    values: VALUES = None,
     as_json: AS_JSON = False,
     config: DiscoverConfig = DiscoverConfig(),  # noqa: B008 (frozen)
+    columns: Columns = Columns(),  # noqa: B008 (frozen)
+    cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
+    reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Find the causes of every label: train, extract, fuse, verify, rules, judge and report in one go."""
     began = monotonic()
-    source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
+    source = DataSource.of(events, labels, columns, cohort, reading)
     if truth is not None:
         check_graph_file(truth)
     known = None if knowledge is None else Knowledge.read(knowledge)
     true_graph = None if truth is None else eventcargo.read_graph(truth)
-    data = source.read()
+    loaded = source.build()
+    data = loaded.data
     if dry_run:
         _print_estimate(data, config, as_json)
         return
-    results = run_stages(data, out, config, source, known, resume, began)
+    results = run_stages(loaded, out, config, source, known, resume, began)
     scores = None if true_graph is None else write_scores(results.graph, true_graph, data, out)
     if as_json:
-        print_json(_content(results, out, scores))
+        print_json(_content(results, out, scores, loaded))
     else:
+        print_lines(loaded.lines)
         print_found(results, data, out, scores)
 
 
 def run_stages(
-    data: "EventDataset",
+    loaded: SourceData,
     out: Path,
     config: DiscoverConfig,
     source: DataSource,
@@ -96,9 +98,9 @@ def run_stages(
     try:
         with progress_bars() as progress:
             discovery = eventcargo.discovery.Discovery(
-                data, out, config, knowledge=knowledge, resume=resume, progress=progress, began=began
+                loaded.data, out, config, knowledge=knowledge, resume=resume, progress=progress, began=began
             )
-            remember(out, source)
+            remember(out, source, loaded)
             return discovery.run()
     except Interrupted as stop:
         typer.echo(f"{stop} (--resume)", err=True)
@@ -138,7 +140,7 @@ def _figures(scores: "Scores", name: str) -> list[float | None]:
     return [None] * 3 if average is None else [average.precision, average.recall, average.f1]
 
 
-def _content(results: "RunResults", out: Path, scores: "Scores | None") -> dict[str, Any]:
+def _content(results: "RunResults", out: Path, scores: "Scores | None", loaded: SourceData) -> dict[str, Any]:
     return {
         "run": str(out),
         "edges": len(results.graph),
@@ -146,6 +148,7 @@ def _content(results: "RunResults", out: Path, scores: "Scores | None") -> dict[
         "rules": {label: None if rule is None else rule.text for label, rule in results.rules.items()},
         "verdicts": verdict_notes(results.verdicts),
         "scores": None if scores is None else scores.to_dict(),
+        **({} if loaded.summary is None else {"cohort": dict(loaded.summary)}),
     }
 
 

@@ -51,7 +51,7 @@ def run(
     as_json: AS_JSON = False,
 ) -> None:
     """Score graphs against the true boundaries, with and without negated literals."""
-    if labels is not None and events is None:
+    if labels and events is None:
         raise ConfigError("--labels needs --events; give both or neither")
     for path in (*graphs, truth):
         check_graph_file(Path(path))

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import eventcargo
-from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
+from eventcargo.cli.data import EVENTS, LABELS, Columns
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import DataSource, remember
+from eventcargo.cohort.config import Cohort
 from eventcargo.errors import counted
+from eventcargo.io.config import ReadConfig
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.config import ExtractConfig
@@ -32,7 +34,7 @@ KNOWLEDGE = Annotated[
 
 
 @app.command()
-@with_options(ExtractConfig)
+@with_options(ExtractConfig, Columns, Cohort, ReadConfig)
 def extract(
     run: Annotated[Path, typer.Argument(help="Folder of a run with model/; edges/ is written there.")],
     events: EVENTS,
@@ -40,25 +42,24 @@ def extract(
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Resume the extraction in RUN.")] = False,
     knowledge: KNOWLEDGE = None,
-    sequence_id: SEQUENCE_ID = "sequence_id",
-    time: TIME = "time",
-    event: EVENT = "event",
-    label: LABEL = "label",
-    values: VALUES = None,
     as_json: AS_JSON = False,
     config: ExtractConfig = ExtractConfig(),  # noqa: B008 (frozen)
+    columns: Columns = Columns(),  # noqa: B008 (frozen)
+    cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
+    reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Find the causes of each label in every sequence: phase 1."""
     known = None if knowledge is None else Knowledge.read(knowledge)
     model = load_model(run / "model", device)
-    source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
-    data = source.read()
+    source = DataSource.of(events, labels, columns, cohort, reading)
+    loaded = source.build()
+    data = loaded.data
     began = clock.perf_counter()
     with progress_bars() as update:
         folder = eventcargo.extract(
             model, data, run / "edges", config, knowledge=known, resume=resume, progress=update
         )
-    remember(run, source)
+    remember(run, source, loaded)
     table = eventcargo.EdgeTable.read(folder.folder)
     if as_json:
         print_json({"edges": str(folder.folder), "rows": len(table.edges), "shards": folder.n_shards})

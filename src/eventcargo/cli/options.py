@@ -1,27 +1,34 @@
-"""Make command-line options from the fields of a config dataclass: names, types, defaults and help."""
+"""Make command-line options from the fields of config dataclasses: names, types, defaults and help."""
 
 import inspect
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from eventcargo.config import field_help
 
 
-def with_options(config: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate `command(..., config)`: fill its last parameter from one option per field of `config`."""
+def with_options(*configs: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorate `command(..., config, ...)`: fill its last parameters, one per config, from options.
+
+    There is one option per field. A field of several configs, such as the seed, is one option for all.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = list(inspect.signature(command, eval_str=True).parameters.values())[:-1]
+        every = list(inspect.signature(command, eval_str=True).parameters.values())
+        own, last = every[: -len(configs)], [one.name for one in every[-len(configs) :]]
 
         def run(**values: Any) -> None:
-            settings = {field.name: values.pop(field.name) for field in fields(config)}
-            command(**values, **{last: config(**settings)})
+            settings = [{one.name: _settled(values[one.name]) for one in fields(c)} for c in configs]
+            rest = {one.name: values[one.name] for one in own}
+            built = {name: c(**given) for name, c, given in zip(last, configs, settings, strict=True)}
+            command(**rest, **built)
 
-        last = list(inspect.signature(command).parameters)[-1]
-        parameters = [*own, *_options(config)]
+        options = {option.name: option for config in reversed(configs) for option in _options(config)}
+        names = dict.fromkeys(one.name for config in configs for one in fields(config))
+        parameters = [*own, *(options[name] for name in names)]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         run.__doc__, run.__name__ = command.__doc__, command.__name__
@@ -32,14 +39,15 @@ def with_options(config: type[Any]) -> Callable[[Callable[..., None]], Callable[
 
 def _options(config: type[Any]) -> list[inspect.Parameter]:
     kinds, texts = get_type_hints(config), field_help(config)
+    panel = getattr(config, "panel", None)
     return [
         inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
+            default=list(field.default) if isinstance(field.default, tuple) else field.default,
             annotation=Annotated[
                 _plain(kinds[field.name]),
-                typer.Option(*_flag(field.name), help=as_sentence(texts[field.name])),
+                typer.Option(*_flag(field.name), help=as_sentence(texts[field.name]), rich_help_panel=panel),
             ],
         )
         for field in fields(config)
@@ -64,4 +72,13 @@ def as_sentence(text: str) -> str:
 
 def _plain(kind: Any) -> Any:
     """The type that parses an option; the config checks choices, with a message that lists them."""
-    return type(get_args(kind)[0]) if get_origin(kind) is not None else kind
+    if get_origin(kind) is Literal:
+        return type(get_args(kind)[0])
+    if get_origin(kind) is tuple:
+        return list[get_args(kind)[0]]  # type: ignore[misc]  # an option that may be repeated
+    return kind
+
+
+def _settled(value: Any) -> Any:
+    """A repeated option as a config holds it."""
+    return tuple(value) if isinstance(value, list) else value

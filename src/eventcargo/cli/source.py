@@ -1,38 +1,146 @@
-"""DataSource: where the data of a run are, saved in RUN/data.json for later commands."""
+"""DataSource: where the data of a run are, saved in RUN/data.json and RUN/cohort.json for later commands."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eventcargo.cli.data import read
+import eventcargo.cohort
+from eventcargo.cli.data import Columns, check_tables_exist, read
+from eventcargo.cohort.config import Cohort, read_cohort, write_cohort
 from eventcargo.errors import ConfigError, DataError
-from eventcargo.files import read_document, write_document
+from eventcargo.files import atomic_file, read_document, write_document
+from eventcargo.io.config import ReadConfig
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from eventcargo.cohort.tables import Tables
     from eventcargo.events import EventDataset
 
 FORMAT, FORMAT_VERSION = "eventcargo-data", 1
+COHORT, TIMING = "cohort.json", "timing.parquet"
 
 
 @dataclass(frozen=True)
 class DataSource:
-    """The tables of events and labels, and the names of their columns."""
+    """The tables of events and labels, the names of their columns, and the cohort to make of them."""
 
     events: str
-    labels: str | None = None
+    labels: tuple[str, ...] = ()
     sequence_id: str = "sequence_id"
     time: str = "time"
     event: str = "event"
     label: str = "label"
     values: tuple[str, ...] = ()
+    static: str = ""
+    parents: str = ""
+    cohort: Cohort = Cohort()  # noqa: RUF009 (frozen)
+    reading: ReadConfig = ReadConfig()  # noqa: RUF009 (frozen)
+
+    def __post_init__(self) -> None:
+        given: Any = self.labels
+        tables = (given,) if isinstance(given, str) else tuple(given or ())
+        object.__setattr__(self, "labels", tables)
+
+    @classmethod
+    def of(
+        cls,
+        events: str,
+        labels: Sequence[str] | None,
+        columns: Columns,
+        cohort: Cohort,
+        reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
+    ) -> "DataSource":
+        """The source that the options of a command name."""
+        return cls(events, tuple(labels or ()), **asdict(columns), cohort=cohort, reading=reading)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The tables."""
+        return tuple(filter(None, (self.events, *self.labels, self.static, self.parents)))
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the events are a saved data set."""
+        return (Path(self.events) / "dataset.json").is_file()
+
+    @property
+    def is_cohort(self) -> bool:
+        """Whether a cohort is made of the tables, instead of reading them as they are."""
+        return bool(not self.cohort.is_plain or self.static or self.parents)
 
     def read(self) -> "EventDataset":
         """Read the data set."""
-        return read(
-            self.events, self.labels, self.sequence_id, self.time, self.event, self.label, self.values
+        return self.build().data
+
+    def build(self, out: Path | None = None, always: bool = False) -> "SourceData":
+        """The data set and what its cohort counted; `out` is a folder for it, `always` makes a cohort."""
+        check_tables_exist(*self.paths)
+        if self.is_cohort or always:
+            built = eventcargo.cohort.build_cohort(self.cohort, self.tables(), out)
+            figures, notes = built.summary.to_dict(), built.summary.notes
+            return SourceData(built.data, self.cohort, figures, notes, built.timing)
+        if self.is_saved:
+            return SourceData(self._read(), *saved_cohort(Path(self.events)), timing=self._saved_timing())
+        if self.labels and self.cohort.index == "" and not self.is_meds:
+            eventcargo.cohort.refuse_dates(self.tables())
+        return SourceData(self._read(), None)
+
+    @property
+    def is_meds(self) -> bool:
+        return all((Path(self.events) / name).is_dir() for name in ("metadata", "data"))
+
+    def tables(self) -> "Tables":
+        """The tables as a cohort takes them."""
+        return eventcargo.cohort.Tables(
+            self.events,
+            list(self.labels) or None,
+            self.static or None,
+            self.parents or None,
+            self.values,
+            self.sequence_id,
+            self.time,
+            self.event,
+            self.label,
+            self.reading,
         )
+
+    def _saved_timing(self) -> "pl.DataFrame | None":
+        import polars as pl
+
+        path = Path(self.events) / TIMING
+        return pl.read_parquet(path) if path.is_file() else None
+
+    def _read(self) -> "EventDataset":
+        columns = (self.sequence_id, self.time, self.event, self.label, self.values)
+        return read(self.events, self.labels, *columns, self.reading)
+
+
+@dataclass(frozen=True)
+class SourceData:
+    """A data set with the cohort it was made by, None without, its figures, and what to tell of it."""
+
+    data: "EventDataset"
+    cohort: Cohort | None
+    summary: Mapping[str, Any] | None = None
+    notes: Sequence[str] = ()
+    timing: "pl.DataFrame | None" = None
+
+    @property
+    def lines(self) -> list[str]:
+        """The cohort in words, for people."""
+        if self.summary is None:
+            return []
+        return [f"Cohort: {self.summary['line']}.", *(f"  {note}" for note in self.notes)]
+
+
+def saved_cohort(folder: Path) -> tuple[Cohort | None, dict[str, Any] | None]:
+    """The cohort of a saved data set or a run, and its figures; None without."""
+    path = folder / COHORT
+    return read_cohort(path) if path.is_file() else (None, None)
 
 
 EVENTS_OF_RUN = Annotated[
@@ -40,53 +148,66 @@ EVENTS_OF_RUN = Annotated[
 ]
 
 
-def remember(run: Path, source: DataSource) -> None:
-    """Write RUN/data.json, with absolute paths."""
+def remember(run: Path, source: DataSource, loaded: SourceData | None = None) -> None:
+    """Write RUN/data.json, with absolute paths, and what is known of the cohort, if the data are one."""
     named = asdict(source)
-    for name in ("events", "labels"):
-        if named[name] is not None:
-            named[name] = str(Path(named[name]).absolute())
+    del named["cohort"]
+    for name in ("events", "static", "parents"):
+        named[name] = str(Path(named[name]).absolute()) if named[name] else named[name]
+    named["labels"] = [str(Path(path).absolute()) for path in source.labels]
     write_document(run / "data.json", FORMAT, FORMAT_VERSION, named)
+    cohort = source.cohort if loaded is None or loaded.cohort is None else loaded.cohort
+    if not cohort.is_plain or source.is_cohort:
+        write_cohort(run / COHORT, cohort, {} if loaded is None else loaded.summary or {})
+    if loaded is not None and loaded.timing is not None:
+        with atomic_file(run / TIMING) as target:
+            loaded.timing.write_parquet(target)
 
 
 def source_of(run: Path) -> DataSource:
-    """The source of a run's data, from RUN/data.json."""
+    """The source of a run's data, from RUN/data.json and RUN/cohort.json."""
     path = run / "data.json"
     if not path.exists():
         raise DataError(f"{run} has no data.json; name the table of events")
     content = read_document(path, FORMAT, FORMAT_VERSION, "name the table of events")
     try:
-        return DataSource(**{**content, "values": tuple(content.get("values", ()))})
+        reading = ReadConfig(**content.get("reading", {}))
+        source = DataSource(**{**content, "values": tuple(content.get("values", ())), "reading": reading})
     except TypeError:
         raise DataError(f"{path} has unexpected entries: {sorted(content)}") from None
+    return source if source.is_saved else replace(source, cohort=saved_cohort(run)[0] or Cohort())
 
 
 def recall(run: Path) -> "EventDataset":
     """Read the data of a run from RUN/data.json's source."""
     source = source_of(run)
-    for path in filter(None, (source.events, source.labels)):
+    for path in source.paths:
         if not any(mark in path for mark in "*?[") and not Path(path).exists():
             raise DataError(f"{path}, the data of {run}, does not exist; name the table of events")
     return source.read()
 
 
-def check_tables(events: str | None, labels: str | None) -> None:
+def check_tables(events: str | None, labels: Sequence[str] | None) -> None:
     """Refuse a table of labels without its events."""
-    if labels is not None and events is None:
+    if labels and events is None:
         raise ConfigError("--labels needs EVENTS; give both or neither")
 
 
 def data_of(
     run: Path,
     events: str | None,
-    labels: str | None,
+    labels: Sequence[str] | None,
     sequence_id: str,
     time: str,
     event: str,
     label: str,
 ) -> "EventDataset":
-    """Read the data named by the options, else the data of the run."""
-    if events is not None:
-        return DataSource(events, labels, sequence_id, time, event, label).read()
-    check_tables(events, labels)
-    return recall(run)
+    """Read the data named by the options through the cohort of the run, else the data of the run."""
+    if events is None:
+        check_tables(events, labels)
+        return recall(run)
+    source = DataSource(events, tuple(labels or ()), sequence_id, time, event, label)
+    if not source.is_saved and (cohort := saved_cohort(run)[0]) is not None:
+        before = source_of(run) if (run / "data.json").exists() else source
+        source = replace(source, cohort=cohort, static=before.static, parents=before.parents)
+    return source.read()

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import eventcargo.models.training
-from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES
+from eventcargo.cli.data import EVENTS, LABELS, Columns
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.quality import print_quality
 from eventcargo.cli.source import DataSource, remember
+from eventcargo.cohort.config import Cohort
 from eventcargo.errors import counted
+from eventcargo.io.config import ReadConfig
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.models.transformer.config import SIZES, transformer_size
@@ -28,7 +30,7 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 
 @app.command()
-@with_options(TrainConfig)
+@with_options(TrainConfig, Columns, Cohort, ReadConfig)
 def train(
     events: EVENTS,
     out: Annotated[Path, typer.Option(help="Folder of the run: the checkpoint, and the model in model/.")],
@@ -42,25 +44,23 @@ def train(
         typer.Option(help="Fit a linear term first; default for all sizes except paper."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in `--out`.")] = False,
-    sequence_id: SEQUENCE_ID = "sequence_id",
-    time: TIME = "time",
-    event: EVENT = "event",
-    label: LABEL = "label",
-    values: VALUES = None,
     as_json: AS_JSON = False,
     config: TrainConfig = TrainConfig(),  # noqa: B008 (frozen)
+    columns: Columns = Columns(),  # noqa: B008 (frozen)
+    cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
+    reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Train the models of the next event and of the labels."""
     shape = transformer_size(size, max_length=max_length, **({} if linear is None else {"linear": linear}))
-    source = DataSource(events, labels, sequence_id, time, event, label, tuple(values or ()))
-    data = source.read()
+    source = DataSource.of(events, labels, columns, cohort, reading)
+    loaded = source.build()
     try:
         with _processes(config.device), progress_bars() as update:
             training = eventcargo.models.training.Training(
-                data, config, shape, run=out, resume=resume, progress=update
+                loaded.data, config, shape, run=out, resume=resume, progress=update
             )
             if training.is_main:
-                remember(out, source)
+                remember(out, source, loaded)
             training.run()
     except Interrupted as stop:
         typer.echo(f"{stop} (--resume)", err=True)

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from eventcargo.cli.data import EVENT, EVENTS, LABEL, LABELS, SEQUENCE_ID, TIME, VALUES, read
+from eventcargo.cli.data import EVENTS, LABELS, Columns
+from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, show
+from eventcargo.cli.source import DataSource
+from eventcargo.cohort.config import Cohort
 from eventcargo.errors import EventCargoWarning
+from eventcargo.io.config import ReadConfig
 from eventcargo.summary import QUANTILES, Summary, summarise
 
 if TYPE_CHECKING:
@@ -19,29 +23,31 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 
 @app.command()
+@with_options(Columns, Cohort, ReadConfig)
 def validate(
     events: EVENTS,
     labels: LABELS = None,
-    sequence_id: SEQUENCE_ID = "sequence_id",
-    time: TIME = "time",
-    event: EVENT = "event",
-    label: LABEL = "label",
-    values: VALUES = None,
     as_json: AS_JSON = False,
+    columns: Columns = Columns(),  # noqa: B008 (frozen)
+    cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
+    reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Read tables of events and labels, summarise them and list problems."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EventCargoWarning)
-        data = read(events, labels, sequence_id, time, event, label, values)
+        loaded = DataSource.of(events, labels, columns, cohort, reading).build()
+    data = loaded.data
     messages = [str(warning.message) for warning in caught if issubclass(warning.category, EventCargoWarning)]
     summary = summarise(data)
     problems = messages + summary.problems
     not_recorded = _not_recorded(data)
     if as_json:
         shares = {"not_recorded": not_recorded} if not_recorded else {}
-        print_json({**summary.to_dict(), **shares, "problems": problems})
+        made = {} if loaded.summary is None else {"cohort": dict(loaded.summary)}
+        print_json({**summary.to_dict(), **shares, **made, "problems": problems})
         return
     rows = [*_rows(summary), *((f"events without {name}", f"{s:.1%}") for name, s in not_recorded.items())]
+    print_lines(loaded.lines)
     print_table(f"{events}", ["quantity", "value"], [list(row) for row in rows])
     print_table("Quantiles", ["quantity", *(f"{q:.0%}" for q in QUANTILES)], list(_quantile_rows(summary)))
     print_lines([f"problem: {problem}" for problem in problems] or ["no problems found"])

@@ -5,8 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from eventcargo.cohort.config import read_cohort
 from eventcargo.discovery.run_folder import (
     BASELINE,
+    COHORT,
     EDGES,
     FUSED,
     GRAPH,
@@ -90,11 +92,18 @@ def read_report_input(folder: Path, data: EventDataset, baseline: Path | None = 
         verdicts=read_verdicts(folder / VERDICTS) if VERDICTS in shown else {},
         baseline=None if compared is None else read_graph(compared),
         about=_about(folder),
+        cohort=_cohort_line(folder),
     )
 
 
 def _read(path: Path, reader: Callable[[Path], Artefact]) -> Artefact | None:
     return reader(path) if path.exists() else None
+
+
+def _cohort_line(folder: Path) -> str:
+    """How the sequences of a run were cut, in words; empty if they were read as they are."""
+    found = _read(folder / COHORT, read_cohort)
+    return "" if found is None else str(found[1].get("line", ""))
 
 
 def _about(folder: Path) -> dict[str, str]:

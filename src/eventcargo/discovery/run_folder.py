@@ -24,6 +24,7 @@ FORMAT, FORMAT_VERSION = "eventcargo-run", 2
 
 RUN, MODEL, EDGES, BASELINE, REPORT = "run.json", "model", "edges", "baseline.parquet", "report.html"
 QUALITY, RULES, VERDICTS, SCORES = "model/quality.json", "rules.json", "verdicts.json", "scores.json"
+COHORT = "cohort.json"
 FUSED, GRAPH, GRAPH_JSON = "fused.parquet", "graph.parquet", "graph.json"
 """FUSED is the graph of phase 2; GRAPH and GRAPH_JSON are the graph so far: fused, then verified."""
 

@@ -1,7 +1,7 @@
 """ReadConfig: how tables of text are read, and what happens to rows that cannot be used."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 from zoneinfo import ZoneInfo
 
 from eventcargo.config import Settings
@@ -14,6 +14,8 @@ TAB = {r"\t": "\t", "tab": "\t"}
 @dataclass(frozen=True)
 class ReadConfig(Settings):
     """Settings of the readers of tables; all but `on_bad_row` and `time_zone` concern text alone."""
+
+    panel: ClassVar[str] = "Reading"
 
     time_format: str = ""
     """format of dates in text, such as %d.%m.%Y %H:%M; empty: ISO-8601 dates or numbers"""

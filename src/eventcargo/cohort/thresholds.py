@@ -1,0 +1,86 @@
+"""Thresholds: numbers measured by an event as events of their own, such as `creatinine >= 2`.
+
+Thresholds are quantiles of all numbers of an event type, whatever their labels, or given. From the median up
+they are lower bounds, from the median down upper bounds; given ones are both. Those of one direction form a
+scale, in which each threshold includes the next.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from eventcargo.cohort.config import parse_cut
+from eventcargo.cohort.event_types import EventTypes, normalised
+from eventcargo.cohort.expansion import AT_LEAST, BELOW, Expansion
+from eventcargo.errors import ConfigError, argument
+
+MIN_NUMBERS = 20
+"""An event type with fewer numbers gets no thresholds by quantiles."""
+
+DIGITS = 4
+"""Significant digits of a threshold by quantiles."""
+
+Scale = tuple[str, ...]
+
+
+def given_cuts(texts: Sequence[str], types: EventTypes, normalise: bool) -> dict[int, tuple[float, ...]]:
+    """The given thresholds of event types."""
+    cuts: dict[int, tuple[float, ...]] = {}
+    for text in texts:
+        name, numbers = parse_cut(text)
+        name = normalised(name) if normalise else name
+        if name not in types.numbers:
+            raise ConfigError(f"{argument('cut', text)}: there is no event type {name!r}")
+        cuts[types.numbers[name]] = numbers
+    return cuts
+
+
+def quantile_cuts(
+    codes: NDArray[np.int32], numbers: NDArray[np.float64], quantiles: Sequence[float]
+) -> dict[int, tuple[list[float], list[float]]]:
+    """For every event type with enough different numbers, its upper and its lower thresholds."""
+    if not len(codes):
+        return {}
+    table = (
+        pl.DataFrame({"code": codes, "number": numbers})
+        .group_by("code")
+        .agg(
+            pl.len().alias("n"),
+            pl.col("number").min().alias("low"),
+            pl.col("number").max().alias("high"),
+            *(pl.col("number").quantile(share, "nearest").alias(f"q{share}") for share in quantiles),
+        )
+    )
+    cuts = {}
+    for row in table.filter(pl.col("n") >= MIN_NUMBERS).sort("code").iter_rows(named=True):
+        values = {share: float(f"{row[f'q{share}']:.{DIGITS}g}") for share in quantiles}
+        inside = {share: value for share, value in values.items() if row["low"] < value <= row["high"]}
+        upper = sorted({value for share, value in inside.items() if share >= 0.5})
+        lower = sorted({value for share, value in inside.items() if share <= 0.5})
+        if upper or lower:
+            cuts[row["code"]] = (upper, lower)
+    return cuts
+
+
+def add_thresholds(
+    types: EventTypes,
+    expansion: Expansion,
+    automatic: Mapping[int, tuple[list[float], list[float]]],
+    given: Mapping[int, tuple[float, ...]],
+) -> list[Scale]:
+    """Let numbers be followed by the thresholds they pass; return the scales."""
+    scales: list[Scale] = []
+    cuts = {**automatic, **{code: (list(numbers), list(numbers)) for code, numbers in given.items()}}
+    for code, (upper, lower) in sorted(cuts.items()):
+        name = types.names[code]
+        for sign, condition, values in (
+            (">=", AT_LEAST, upper),
+            ("<", BELOW, lower[::-1]),
+        ):
+            scale = tuple(f"{name} {sign} {value:g}" for value in values)
+            for threshold, value in zip(scale, values, strict=True):
+                expansion.add(code, types.add(threshold), condition, value)
+            scales.append(scale)
+    return [scale for scale in scales if scale]

@@ -1,0 +1,230 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from eventcargo import Cohort, ConfigError, DataError, EventCargoWarning, EventDataset
+from eventcargo.cohort import CohortData, Tables, build_cohort
+
+EVENTS = pl.DataFrame(
+    [
+        ("a", 0.0, "x"),
+        ("a", 5.0, "y"),
+        ("a", 8.0, "z"),
+        ("a", 9.0, "repair"),
+        ("b", 0.0, "x"),
+        ("b", 4.0, "x"),
+        ("b", 20.0, "z"),
+        ("c", 1.0, "x"),
+        ("c", 30.0, "y"),
+    ],
+    ["sequence_id", "time", "event"],
+    orient="row",
+)
+OUTCOMES = pl.DataFrame([("a", 8.0, "bad")], ["sequence_id", "when", "label"], orient="row")
+
+
+def build(cohort: Cohort, events: object = EVENTS, outcomes: object = OUTCOMES, **more: object) -> CohortData:
+    return build_cohort(cohort, Tables(events, outcomes, **more))  # type: ignore[arg-type]
+
+
+def test_a_case_ends_strictly_before_its_outcome() -> None:
+    built = build(Cohort(label_time="when"))
+    assert built.data["a@8"].events == ("x", "y")
+    assert (built.summary.same_instant, built.summary.cases) == (1, 1)
+
+
+def test_controls_are_as_long_after_the_start_of_their_history() -> None:
+    index = build(Cohort(label_time="when")).index.filter(~pl.col("case"))
+    assert index.select("subject", "time").rows() == [("b", 8.0), ("c", 9.0)]
+
+
+def test_every_event_read_is_counted_once() -> None:
+    events = pl.concat([EVENTS, EVENTS[:2], pl.DataFrame({"sequence_id": "d", "time": 0.0, "event": "WS:1"})])
+    found = build(Cohort(label_time="when", lookback="4", gap="1", exclude=("WS:*",)), events).summary
+    counted = ("events_used", "after_index", "same_instant", "in_gap", "before_lookback", "no_index")
+    total = sum(getattr(found, name) for name in (*counted, "excluded", "duplicates", "without_time"))
+    assert (total, found.duplicates, found.excluded) == (found.events_read, 2, 1)
+
+
+def test_events_in_the_gap_and_before_the_look_back_are_left_out_and_counted() -> None:
+    events = pl.DataFrame({"sequence_id": "a", "time": [1.0, 4.0, 5.0, 7.0, 8.0], "event": list("vwxyz")})
+    found = build(Cohort(label_time="when", lookback="4", gap="1", controls=0), events)
+    assert found.data[0].events == ("w", "x")
+    assert (found.summary.in_gap, found.summary.before_lookback, found.summary.same_instant) == (1, 1, 1)
+
+
+def test_a_look_back_may_be_a_number_of_events() -> None:
+    built = build(Cohort(label_time="when", lookback="1 event", controls=0))
+    assert built.data["a@8"].events == ("y",)
+
+
+def test_labels_within_the_horizon_belong_to_an_index() -> None:
+    outcomes = pl.concat([OUTCOMES, OUTCOMES.with_columns(when=10.0, label=pl.lit("worse"))])
+    data = build(Cohort(label_time="when", horizon="2", controls=0), outcomes=outcomes).data
+    assert [sequence.labels for sequence in data] == [("bad", "worse"), ("worse",)]
+
+
+def test_no_control_has_an_outcome_within_the_horizon() -> None:
+    outcomes = pl.concat([OUTCOMES, OUTCOMES.with_columns(sequence_id=pl.lit("b"), when=9.0)])
+    data = build(Cohort(label_time="when", horizon="2", controls=5), outcomes=outcomes)
+    assert set(data.index.filter(~pl.col("case"))["subject"]) == {"c"}
+
+
+def test_the_sequences_of_a_subject_are_one_group() -> None:
+    outcomes = pl.concat([OUTCOMES, OUTCOMES.with_columns(when=9.5)])
+    data = build(Cohort(label_time="when"), outcomes=outcomes).data
+    assert data.groups is not None
+    subjects = [name.split("@")[0] for name in data.sequence_ids.to_pylist()]
+    pairs = set(zip(subjects, data.groups.tolist(), strict=True))
+    assert len(pairs) == len(set(subjects)) == 3
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    cohort = Cohort(label_time="when", seed=3)
+    shuffled = build(cohort, EVENTS.sample(fraction=1, shuffle=True, seed=1), OUTCOMES)
+    assert shuffled.data.fingerprint == build(cohort).data.fingerprint
+
+
+def test_the_size_of_parts_and_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    columns = (random.integers(0, 40, 2000), random.uniform(0, 100, 2000), random.integers(0, 9, 2000))
+    events = pl.DataFrame(dict(zip(("sequence_id", "time", "event"), columns, strict=True)))
+    outcomes = pl.DataFrame({"sequence_id": range(20), "when": np.linspace(20, 90, 20), "label": "bad"})
+    cohort = Cohort(label_time="when", lookback="50", prefix=0, min_sequences=2)
+    whole = build(cohort, events, outcomes)
+    for name, value in (("recording.PART_ROWS", 100), ("recording.CHUNK", 150), ("spool.CHUNK", 300)):
+        monkeypatch.setattr(f"eventcargo.cohort.{name}", value)
+    monkeypatch.setattr("eventcargo.io.sources.BATCH_ROWS", 64)
+    parts = build(cohort, events, outcomes)
+    assert parts.data.fingerprint == whole.data.fingerprint
+    assert (parts.summary, parts.timing.rows()) == (whole.summary, whole.timing.rows())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [pl.DataFrame.lazy, pl.DataFrame.to_pandas, pl.DataFrame.to_arrow, lambda f: f.to_arrow().to_reader()],
+)
+def test_every_kind_of_table_gives_the_same_cohort(make: object) -> None:
+    tables = [make(table) for table in (EVENTS, OUTCOMES)]  # type: ignore[operator]
+    cohort = Cohort(label_time="when")
+    assert build(cohort, *tables).data.fingerprint == build(cohort).data.fingerprint
+
+
+def test_dates_with_and_without_zone_meet() -> None:
+    events = pl.DataFrame(
+        {"sequence_id": "a", "time": ["2024-01-01T00:00:00", "2024-01-01T10:00:00"], "event": ["x", "y"]}
+    )
+    outcomes = pl.DataFrame({"sequence_id": "a", "when": ["2024-01-01T10:00:00+02:00"], "label": "bad"})
+    data = build(Cohort(label_time="when", controls=0), events, outcomes).data
+    assert data["a@2024-01-01T08:00:00"].events == ("x",)
+
+
+def test_times_of_two_kinds_are_refused() -> None:
+    outcomes = pl.DataFrame({"sequence_id": "a", "when": ["2024-01-01"], "label": "bad"})
+    with pytest.raises(DataError, match="'when' of the labels holds dates, but the times of the events are"):
+        build(Cohort(label_time="when"), outcomes=outcomes)
+
+
+def test_outcomes_of_unknown_subjects_are_counted_and_all_unknown_refused() -> None:
+    other = OUTCOMES.with_columns(sequence_id=pl.lit("nobody"))
+    built = build(Cohort(label_time="when"), outcomes=pl.concat([OUTCOMES, other]))
+    assert built.summary.outcomes_without_events == 1
+    with pytest.raises(DataError, match="none of 1 outcome is of a subject with events"):
+        build(Cohort(label_time="when"), outcomes=other)
+
+
+def test_tables_of_outcomes_are_joined() -> None:
+    other = OUTCOMES.with_columns(sequence_id=pl.lit("b"), when=10.0)
+    built = build(Cohort(label_time="when"), outcomes=[OUTCOMES, other])
+    assert built.summary.cases == 2
+
+
+def test_empty_cases_and_controls_are_left_out_and_counted() -> None:
+    events = EVENTS.filter((pl.col("sequence_id") != "b") | (pl.col("time") != 4))
+    outcomes = pl.concat([OUTCOMES, OUTCOMES.with_columns(sequence_id=pl.lit("c"), when=20.0)])
+    found = build(Cohort(label_time="when", lookback="4"), events, outcomes).summary
+    assert (found.cases, found.controls, found.empty_cases, found.empty_controls) == (1, 0, 1, 3)
+
+
+def test_a_cohort_without_any_event_is_refused() -> None:
+    with pytest.raises(DataError, match="no sequence has an event before its index time"):
+        build(Cohort(label_time="when", lookback="1", controls=0))
+
+
+def test_whole_histories_with_events_after_the_outcome_are_refused_with_the_count() -> None:
+    with pytest.raises(DataError, match="1 subject of 1 with an outcome have events at or after it"):
+        build(Cohort(index="end", label_time="when"))
+
+
+def test_whole_histories_keep_their_labels_without_times() -> None:
+    data = build(Cohort(index="end"), outcomes=OUTCOMES.select("sequence_id", "label")).data
+    assert (data["a"].labels, data["a"].events, data.groups) == (("bad",), ("x", "y", "z", "repair"), None)
+
+
+def test_the_look_back_of_a_whole_history_is_counted_from_its_last_event() -> None:
+    built = build(Cohort(index="end", lookback="4"), outcomes=None)
+    assert built.data["a"].events == ("y", "z", "repair")
+    assert built.summary.before_lookback == 4
+
+
+def test_events_without_times_have_their_order() -> None:
+    events = EVENTS.drop("time").with_columns(event=pl.col("event").str.to_uppercase())
+    data = build(Cohort(index="end", normalise=True), events, outcomes=None).data
+    assert (data.time_kind, data["b"].events, data["b"].times) == ("order", ("x", "x", "z"), (0.0, 1.0, 2.0))
+    with pytest.raises(DataError, match="the events have no column 'time'; a cohort needs their times"):
+        build(Cohort(label_time="when"), events)
+
+
+@pytest.mark.parametrize("when", [["2024-05-01"], [pl.date(2024, 5, 1)]])
+def test_dates_of_labels_are_never_ignored(when: list[object]) -> None:
+    labels = pl.DataFrame({"sequence_id": ["a"], "label": ["bad"]}).with_columns(
+        day=when[0] if isinstance(when[0], pl.Expr) else pl.Series(when)
+    )
+    with pytest.raises(DataError, match="has dates in 'day': name it with --label-time day"):
+        build(Cohort(prefix=1), outcomes=labels)
+    assert len(build(Cohort(prefix=1, index="end"), outcomes=labels).data) == 3
+
+
+def test_event_types_can_be_outcomes() -> None:
+    with pytest.warns(EventCargoWarning, match="label 'repair' is also an event type"):
+        built = build(Cohort(outcomes=("rep*",), controls=0), outcomes=None)
+    assert built.data["a@9"].labels == ("repair",)
+    with pytest.raises(ConfigError, match="no event type matches"):
+        build(Cohort(outcomes=("nothing",)), outcomes=None)
+
+
+def test_timing_counts_events_before_at_and_after_the_first_outcome() -> None:
+    timing = build(Cohort(label_time="when")).timing
+    assert timing.rows() == [
+        ("bad", "repair", 0, 0, 1),
+        ("bad", "x", 1, 0, 0),
+        ("bad", "y", 1, 0, 0),
+        ("bad", "z", 0, 1, 0),
+    ]
+
+
+def test_a_group_is_a_column_that_is_the_same_for_all_events_of_a_subject() -> None:
+    events = EVENTS.with_columns(site=pl.col("sequence_id").replace({"a": "n", "b": "s", "c": "s"}))
+    data = build(Cohort(label_time="when", group="site"), events).data
+    assert data.groups is not None
+    assert data.groups.tolist() == [0, 1, 1]
+    with pytest.raises(DataError, match=r"1 subject in several groups of 'site', the first: 'a'"):
+        build(
+            Cohort(label_time="when", group="site"),
+            events.with_columns(site=pl.col("event")).filter(pl.col("sequence_id") == "a"),
+        )
+    with pytest.raises(ConfigError, match="group='town': neither the events nor the static table"):
+        build(Cohort(label_time="when", group="town"))
+
+
+def test_values_stay_with_their_events() -> None:
+    events = EVENTS.with_columns(km=pl.col("time") * 2)
+    data = build(Cohort(label_time="when", controls=0), events, values=("km",)).data
+    assert (data.value_names, data["a@8"].values) == (("km",), ((0.0,), (10.0,)))
+
+
+def test_a_cohort_written_to_a_folder_is_the_same_data_set(tmp_path: object) -> None:
+    cohort = Cohort(label_time="when")
+    built = build_cohort(cohort, Tables(EVENTS, OUTCOMES), f"{tmp_path}/data")
+    assert EventDataset.load(f"{tmp_path}/data").fingerprint == build(cohort).data.fingerprint
+    assert pl.read_parquet(f"{tmp_path}/data/index.parquet").rows() == built.index.rows()
