@@ -101,7 +101,10 @@ def trained(data: EventDataset, path: Path, minutes: float, seed: int) -> Transf
     if not path.exists():
         config = TrainConfig(max_time=f"{60 * minutes:.0f}s", seed=seed)
         Training(data, config, transformer_size("small")).run().save_pretrained(path)
-    return Transformer.from_pretrained(path)
+    model = Transformer.from_pretrained(path)
+    if model.is_term_alone:  # no particle needs a forward pass then, and nothing of interest is timed
+        raise SystemExit(f"the network was not trained in {minutes:g} minutes; allow more with --minutes")
+    return model
 
 
 def compare(model: Transformer, batches: Sequence[Batch], turns: int) -> dict[str, Any]:
