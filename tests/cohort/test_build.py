@@ -1,9 +1,10 @@
-import numpy as np
 import polars as pl
 import pytest
 
 from eventcargo import Cohort, ConfigError, DataError, EventCargoWarning, EventDataset
 from eventcargo.cohort import CohortData, Tables, build_cohort
+
+from .worlds import World
 
 EVENTS = pl.DataFrame(
     [
@@ -81,16 +82,15 @@ def test_the_sequences_of_a_subject_are_one_group() -> None:
 
 def test_the_order_of_rows_changes_nothing() -> None:
     cohort = Cohort(label_time="when", seed=3)
-    shuffled = build(cohort, EVENTS.sample(fraction=1, shuffle=True, seed=1), OUTCOMES)
-    assert shuffled.data.fingerprint == build(cohort).data.fingerprint
+    tables = World(unequal=True, terminal=True).tables(0)
+    shuffled = [table.sample(fraction=1, shuffle=True, seed=1) for table in tables]
+    assert build(cohort, *shuffled).data.fingerprint == build(cohort, *tables).data.fingerprint
 
 
 def test_the_size_of_parts_and_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    random = np.random.default_rng(0)
-    columns = (random.integers(0, 40, 2000), random.uniform(0, 100, 2000), random.integers(0, 9, 2000))
-    events = pl.DataFrame(dict(zip(("sequence_id", "time", "event"), columns, strict=True)))
-    outcomes = pl.DataFrame({"sequence_id": range(20), "when": np.linspace(20, 90, 20), "label": "bad"})
-    cohort = Cohort(label_time="when", lookback="50", prefix=0, min_sequences=2)
+    events, outcomes = World(unequal=True, terminal=True).tables(0)
+    events = events.sort("time")  # most subjects first appear in a later chunk
+    cohort = Cohort(label_time="when", lookback="20d", min_sequences=2)
     whole = build(cohort, events, outcomes)
     for name, value in (("recording.PART_ROWS", 100), ("recording.CHUNK", 150), ("spool.CHUNK", 300)):
         monkeypatch.setattr(f"eventcargo.cohort.{name}", value)
@@ -161,6 +161,16 @@ def test_whole_histories_keep_their_labels_without_times() -> None:
     assert (data["a"].labels, data["a"].events, data.groups) == (("bad",), ("x", "y", "z", "repair"), None)
 
 
+def test_tables_of_labels_without_times_are_joined_under_their_names() -> None:
+    tables = [
+        pl.DataFrame({"sequence_id": ["a", "b"], "label": ["worse", "bad"]}),
+        pl.DataFrame({"sequence_id": ["a"], "label": ["awful"]}),
+    ]
+    data = build(Cohort(index="end", prefix=9), outcomes=tables).data
+    assert data.label_names == ("awful", "bad", "worse")
+    assert [sequence.labels for sequence in data] == [("awful", "worse"), ("bad",), ()]
+
+
 def test_the_look_back_of_a_whole_history_is_counted_from_its_last_event() -> None:
     built = build(Cohort(index="end", lookback="4"), outcomes=None)
     assert built.data["a"].events == ("y", "z", "repair")
@@ -201,6 +211,12 @@ def test_timing_counts_events_before_at_and_after_the_first_outcome() -> None:
         ("bad", "y", 1, 0, 0),
         ("bad", "z", 0, 1, 0),
     ]
+
+
+def test_timing_is_that_of_the_first_outcome_of_a_label() -> None:
+    outcomes = pl.concat([OUTCOMES, OUTCOMES.with_columns(when=20.0)])
+    timing = build(Cohort(label_time="when"), outcomes=outcomes).timing
+    assert timing.filter(event="repair").rows() == [("bad", "repair", 0, 0, 1)]
 
 
 def test_a_group_is_a_column_that_is_the_same_for_all_events_of_a_subject() -> None:
