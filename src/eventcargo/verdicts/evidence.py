@@ -1,6 +1,7 @@
 """Evidence: what data, graph and models say about every label, in the order of the graph's labels."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -80,8 +81,16 @@ class Evidence:
             if self._deadline.is_over:
                 break
             if self._is_judged(number):
-                found[number] = self._predict(number, self.members[number])
+                predicted = self._predict(number, self.members[number])
+                self._rows[number] = predicted.probabilities
+                found[number] = replace(predicted, probabilities=self._rows[number])
+        self.__dict__.pop("_predictor", None)  # it holds all events once more
         return [found.get(number) for number in range(len(self.labels))]
+
+    @cached_property
+    def _rows(self) -> NDArray[np.float32]:
+        """The probabilities of every label in every sequence; memory is taken when a label is written."""
+        return np.zeros((len(self.labels), len(self.data)), np.float32)
 
     def _predict(self, number: int, events: list[int]) -> Predictability:
         """A label predicted from these event types and from what the data adjust for: that is no residual."""
@@ -182,12 +191,9 @@ class Evidence:
 
     @cached_property
     def _probabilities(self) -> NDArray[np.float32]:
-        columns = [
-            predictability.probabilities
-            for predictability in self.predictabilities
-            if predictability is not None
-        ]
-        return np.stack(columns, axis=1) if columns else np.zeros((len(self.data), 0), np.float32)
+        """The probabilities of the predicted labels, (sequences, labels); no copy if all are."""
+        all_are = len(self._predicted) == len(self.labels)
+        return (self._rows if all_are else self._rows[self._predicted]).T
 
     def _weighty(self, associations: Sequence[ResidualAssociation]) -> dict[int, list[ResidualAssociation]]:
         """By label, the associations that account for enough sequences."""

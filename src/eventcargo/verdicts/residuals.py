@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-AT_ONCE = 64
+AT_ONCE = 16
 """Labels compared with all event types at once."""
 
 ROWS_AT_ONCE = 20_000

@@ -47,20 +47,18 @@ class MemberArrangements:
     def __init__(self, data: EventDataset) -> None:
         self._offsets, self._events, times = data.flat()
         first = np.concatenate([times, [0.0]])[self._offsets[:-1]]
-        self._rows = np.repeat(np.arange(len(data)), data.lengths)
+        self._rows = np.repeat(np.arange(len(data), dtype=np.int32), data.lengths)
         self._times = (times - first[self._rows]).astype(np.float32)
-        self._by_type = np.argsort(self._events, kind="stable")
+        self._by_type = _sorted_by_type(self._events)
         self._starts = np.searchsorted(self._events[self._by_type], np.arange(len(data.event_names) + 1))
         self._timed = data.time_kind != "order"
         self._group = data.group_numbers
         self._kinds = data.kinds.numbered(data.event_names)
-        self._places, self._ends = self._placed(times)
+        self._companions = self._placed(times) if self._kinds else None
 
     def _placed(self, times: NDArray[np.float64]) -> tuple[Ints, Ints]:
         """The place of every event in its sequence, and that of the end of every sequence."""
-        if not self._kinds:
-            return np.arange(len(self._events)) - self._offsets[self._rows] + 1, np.diff(self._offsets) + 1
-        places = own_places(self._rows, self._events, times, self._kinds)
+        places = own_places(self._rows.astype(np.int64), self._events, times, self._kinds)
         ends = np.zeros(len(self._offsets) - 1, np.int64)
         np.maximum.at(ends, self._rows, places)
         return places, ends + 1
@@ -103,12 +101,22 @@ class MemberArrangements:
         before = np.maximum(own - 1, self._offsets[self._rows[own]])
         last = self._offsets[self._rows[own] + 1] - 1
         at = np.unique(np.concatenate([own, before, last]))
-        rows = self._rows[at]
+        rows = self._rows[at].astype(np.int64)
         number = np.full(len(self._starts), len(members), np.int64)
         places = {member: place for place, member in enumerate(members)}
         number[arranged] = [places[member] for member in arranged]
         ids = number[self._events[at]]
-        return Events(rows, self._places[at], ids, self._times[at], self._ends, len(members) + 1)
+        if self._companions is None:
+            positions, ends = at - self._offsets[rows] + 1, np.diff(self._offsets) + 1
+        else:
+            positions, ends = self._companions[0][at], self._companions[1]
+        return Events(rows, positions, ids, self._times[at], ends, len(members) + 1)
+
+
+def _sorted_by_type(events: NDArray[np.int32]) -> NDArray[np.int32] | Ints:
+    """The positions of all events, sorted by event type, in the smallest numbers that hold them."""
+    order = np.argsort(events, kind="stable")
+    return order.astype(np.int32) if len(order) < np.iinfo(np.int32).max else order
 
 
 def _neighbours(events: Events, window: int) -> Moments:  # noqa: ARG001 (as every family)
