@@ -215,3 +215,11 @@ def test_the_graph_of_a_method_has_members_and_alternatives(
 ) -> None:
     assert find_boundaries(family_data).families == {"I50": MEMBERS}
     assert list(find_boundaries(scale_data).alternatives["bad"]) == ["creatinine >= 2.0"]
+
+
+@pytest.mark.parametrize("method", ["iamb", "cmb", "mb-by-mb", "pcd-by-pcd"])
+def test_several_causes_are_found_beside_what_is_adjusted_for(method: str) -> None:
+    chances = {"a": 0.3, "b": 0.3, "c": 0.3, "x": 0.3, "site": 0.5}
+    sequences = drawn(3000, chances, lambda events: 0.05 + 0.2 * len(events & {"a", "b", "c", "site"}))
+    data = with_kinds(EventDataset.from_sequences(sequences), EventKinds(adjusted=("site",)))
+    assert sorted(find_boundaries(data, method).boundary("bad")) == ["a", "b", "c"]

@@ -6,6 +6,7 @@ import pytest
 
 from eventcargo.discovery import DiscoverConfig, RunResults
 from eventcargo.discovery.stages import discover
+from eventcargo.edges import EdgeTable
 from eventcargo.events import EventDataset
 
 from ..families import MEMBERS, with_family, with_scale, with_sites, without_sites
@@ -36,6 +37,8 @@ def test_what_is_adjusted_for_is_nowhere_in_the_results(tmp_path: Path) -> None:
     rule = results.rules["bad"]
     assert rule is not None
     assert rule.text == "cause"
+    edges = EdgeTable.read(tmp_path / "run/edges")
+    assert not edges.exposed["event"].str.contains("site=").any()
     assert not any("site=" in reason or "code" in reason for reason in results.verdicts["bad"].reasons)
 
 

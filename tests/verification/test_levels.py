@@ -7,6 +7,8 @@ from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge, Resolved
+from eventcargo.verification.claims import Claim
+from eventcargo.verification.label_test import LabelTest, VerifyData
 from eventcargo.verification.verify import verify
 
 from ..families import MEMBERS, with_family, with_scale, with_sites, without_sites
@@ -110,3 +112,13 @@ def test_knowledge_counts_beside_adjustment() -> None:
     data = with_sites()
     known = resolved(data, Knowledge(forbidden={"bad": "cause"}))
     assert verify(claimed([]), data, knowledge=known).boundary("bad") == []
+
+
+def test_other_claims_have_other_arrangements(family_data: EventDataset) -> None:
+    numbers = [family_data.event_names.index(name) for name in ("I50", "X01")]
+    first, second = (Claim(number, None, None, 1, 1.0) for number in numbers)
+    label_test = LabelTest(VerifyData(family_data), 0, [first], 1.0)
+    before = label_test.arranged(0.05)
+    assert label_test.arranged(0.05) is before
+    label_test.replace([second])
+    assert label_test.arranged(0.05) is not before
