@@ -13,13 +13,13 @@ PARTS = re.compile("".join(rf"(?:(\d+(?:\.\d+)?){unit}(?![a-z]))?" for unit in S
 def parse_duration(text: str, name: str, allow_zero: bool = False) -> float:
     """Seconds of a duration; a number alone means seconds. `name` is the argument that gives it.
 
-    >>> [parse_duration(text, "max_time") for text in ("1h30m", "1.5h", "90")]
-    [5400.0, 5400.0, 90.0]
+    >>> [parse_duration(text, "max_time") for text in ("1h30m", "1.5h", "90min", "90")]
+    [5400.0, 5400.0, 5400.0, 90.0]
     >>> parse_duration("soon", "max_time")
     Traceback (most recent call last):
     eventcargo.errors.ConfigError: max_time='soon': use a duration such as 90s, 1h30m, 2d or 500ms
     """
-    words = re.sub(r"(?<=[a-z]) +(?=\d)", "", text.strip())
+    words = re.sub(r"(?<=[a-z]) +(?=\d)", "", text.strip()).replace("min", "m")
     match = PARTS.fullmatch(words if re.search("[a-z]", words) else f"{words}s")
     parts = [] if match is None else [float(part or 0) for part in match.groups()]
     seconds = sum(part * unit for part, unit in zip(parts, SECONDS.values(), strict=False))

@@ -73,7 +73,7 @@ def test_the_counts_of_a_cohort_are_told_to_scripts(tables: tuple[str, ...], tmp
 
 def test_the_date_of_an_outcome_is_never_ignored(tables: tuple[str, ...]) -> None:
     told = run("validate", *tables, code=1).stderr
-    assert "labels.csv has dates in 'when': name it with --label-time when" in told
+    assert "labels.csv has dates in 'when': give --label-time when" in told
     assert "or say --index end" in told
     run("validate", *tables, "--index", "end")
 
@@ -125,9 +125,9 @@ def test_a_run_on_a_saved_cohort_shows_it(tables: tuple[str, ...], tmp_path: Pat
     ("options", "said"),
     [
         ((), "a cohort needs outcomes"),
-        (("--label-time", "when"), "label_time='when' needs a table of labels"),
-        (("--lookback", "soon"), "lookback='soon': use a duration such as 30d"),
-        (("--index", "birth"), "index='birth': use outcome, windows, end or prediction"),
+        (("--label-time", "when"), "--label-time when needs a table of labels"),
+        (("--lookback", "soon"), "--lookback soon: use a duration such as 30d"),
+        (("--index", "birth"), "--index birth: use outcome, windows, end or prediction"),
     ],
 )
 def test_what_a_cohort_lacks_is_said(

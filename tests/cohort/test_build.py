@@ -1,8 +1,10 @@
+from datetime import timedelta
+
 import polars as pl
 import pytest
 
 from eventcargo import Cohort, ConfigError, DataError, EventCargoWarning, EventDataset
-from eventcargo.cohort import CohortData, Tables, build_cohort
+from eventcargo.cohort import CohortData, Tables, after_outcome, build_cohort
 
 from .worlds import World
 
@@ -61,7 +63,8 @@ def test_a_look_back_may_be_a_number_of_events() -> None:
 
 def test_labels_within_the_horizon_belong_to_an_index() -> None:
     outcomes = pl.concat([OUTCOMES, OUTCOMES.with_columns(when=10.0, label=pl.lit("worse"))])
-    data = build(Cohort(label_time="when", horizon="2", controls=0), outcomes=outcomes).data
+    with pytest.warns(EventCargoWarning, match="share one cohort"):
+        data = build(Cohort(label_time="when", horizon="2", controls=0), outcomes=outcomes).data
     assert [sequence.labels for sequence in data] == [("bad", "worse"), ("worse",)]
 
 
@@ -190,7 +193,7 @@ def test_dates_of_labels_are_never_ignored(when: list[object]) -> None:
     labels = pl.DataFrame({"sequence_id": ["a"], "label": ["bad"]}).with_columns(
         day=when[0] if isinstance(when[0], pl.Expr) else pl.Series(when)
     )
-    with pytest.raises(DataError, match="has dates in 'day': name it with --label-time day"):
+    with pytest.raises(DataError, match="has dates in 'day': give label_time='day'"):
         build(Cohort(prefix=1), outcomes=labels)
     assert len(build(Cohort(prefix=1, index="end"), outcomes=labels).data) == 3
 
@@ -217,6 +220,60 @@ def test_timing_is_that_of_the_first_outcome_of_a_label() -> None:
     outcomes = pl.concat([OUTCOMES, OUTCOMES.with_columns(when=20.0)])
     timing = build(Cohort(label_time="when"), outcomes=outcomes).timing
     assert timing.filter(event="repair").rows() == [("bad", "repair", 0, 0, 1)]
+
+
+def test_timing_counts_a_subject_once_by_its_first_event() -> None:
+    events = pl.concat([EVENTS, pl.DataFrame({"sequence_id": "a", "time": 30.0, "event": "x"})])
+    timing = build(Cohort(label_time="when"), events).timing
+    assert timing.filter(event="x").rows() == [("bad", "x", 1, 0, 0)]
+
+
+def test_event_types_that_follow_their_outcome_are_named() -> None:
+    timing = pl.DataFrame(
+        {"label": ["bad"] * 3, "event": ["cause", "repair", "note"], "before": [40, 0, 0], "same": [0, 0, 30]}
+    ).with_columns(after=pl.Series([5, 30, 0]))
+    said = after_outcome(timing)
+    assert [line.split(" in ")[0] for line in said] == [
+        "'repair' first occurs after 'bad'",
+        "'note' first occurs at the very time of 'bad'",
+    ]
+    assert "30 of 30 subjects" in said[0]
+
+
+def test_one_label_can_be_looked_at_alone() -> None:
+    outcomes = pl.concat([OUTCOMES, OUTCOMES.with_columns(label=pl.lit("worse"), when=9.5)])
+    built = build(Cohort(label_time="when", only=("worse",), controls=0), outcomes=outcomes)
+    assert built.data.label_names == ("worse",)
+    assert built.data.sequence_ids.to_pylist() == ["a@9.5"]
+    with pytest.raises(ConfigError, match="no such label; use bad, worse"):
+        build(Cohort(label_time="when", only=("good",)), outcomes=outcomes)
+
+
+def test_several_labels_in_one_cohort_are_warned_of() -> None:
+    outcomes = pl.concat([OUTCOMES, OUTCOMES.with_columns(label=pl.lit("worse"), when=9.5)])
+    with pytest.warns(EventCargoWarning, match="2 labels share one cohort.*only='bad'"):
+        build(Cohort(label_time="when", controls=0), outcomes=outcomes)
+
+
+def test_no_sequence_ends_within_the_washout_after_an_outcome() -> None:
+    outcomes = pl.concat([OUTCOMES.with_columns(when=pl.lit(when)) for when in (8.0, 8.5, 20.0)])
+    built = build(Cohort(label_time="when", washout="10", controls=0), outcomes=outcomes)
+    assert built.index["time"].to_list() == [8.0, 20.0]
+
+
+def test_controls_are_no_nearer_to_an_outcome_than_the_washout() -> None:
+    events, outcomes = World(recurrent=True).tables(3)
+    index = build(Cohort(label_time="when", washout="30d"), events, outcomes).index
+    index = index.with_columns(pl.col("time").dt.replace_time_zone(None))
+    by_subject = dict(outcomes.group_by("sequence_id").agg("when").iter_rows())
+    gaps = [
+        time - before
+        for subject, time in index.select("subject", "time").iter_rows()
+        for before in by_subject.get(subject, [])
+        if before < time
+    ]
+    assert len(gaps) > 20
+    assert min(gaps) > timedelta(days=30)
 
 
 def test_a_group_is_a_column_that_is_the_same_for_all_events_of_a_subject() -> None:

@@ -56,7 +56,7 @@ def test_subjects_without_attributes_are_counted_and_two_rows_refused() -> None:
 def test_a_column_to_adjust_for_must_be_an_attribute() -> None:
     with pytest.raises(ConfigError, match="adjust='town': the static table has the columns model, site"):
         build(PLAIN, Cohort(index="end", adjust=("town",)), static=STATIC)
-    with pytest.raises(ConfigError, match="adjust='site' needs a table of attributes"):
+    with pytest.raises(ConfigError, match="adjust='site' needs attributes: give static="):
         build(PLAIN, Cohort(index="end", adjust=("site",)))
 
 
@@ -83,7 +83,7 @@ def test_thresholds_are_quantiles_whatever_the_labels() -> None:
 
 
 def test_cuts_need_numbers_and_a_known_event_type() -> None:
-    with pytest.raises(ConfigError, match="needs the column of the numbers"):
+    with pytest.raises(ConfigError, match="needs the numbers: give numeric_value="):
         build(PLAIN, Cohort(index="end", cut=("x=1",)))
     events = PLAIN.with_columns(n=1.0)
     with pytest.raises(ConfigError, match="there is no event type 'q'"):

@@ -9,7 +9,7 @@ from eventcargo.cohort.durations import parse_duration
     [
         ({"lookback": "a month"}, "lookback='a month': use a duration such as 30d"),
         ({"lookback": "0 events"}, "use at least 1 event"),
-        ({"gap": "-1d"}, "gap='-1d': use a number, or a number with ms, s, min, h, d or w"),
+        ({"gap": "-1d"}, "gap='-1d': use a duration such as 90s, 1h30m, 2d or 500ms"),
         ({"every": "2 moons"}, "every='2 moons'"),
         ({"quantiles": (0.5, 1.0)}, "quantiles=1.0: use numbers between 0 and 1"),
         ({"cut": ("creatinine",)}, "cut='creatinine': give an event type and its thresholds"),

@@ -49,7 +49,7 @@ def test_few_streams_are_grouped_by_blocks_of_time() -> None:
 
 
 def test_windows_need_a_look_back_and_times_of_outcomes() -> None:
-    with pytest.raises(ConfigError, match="index='windows' needs a look-back"):
+    with pytest.raises(ConfigError, match="index='windows' needs lookback="):
         Cohort(index="windows")
     with pytest.raises(ConfigError, match="index='windows' needs the times of outcomes"):
         build_cohort(Cohort(index="windows", lookback="1h"), Tables(ALARMS, OUTAGES))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -49,6 +49,8 @@ class Columns:
     """column with the event type"""
     label: str = "label"
     """column with the label, in a long table of labels"""
+    unknown_labels: Literal["refuse", "drop"] = "refuse"
+    """labels of sequences without events: refuse them, or drop them with a warning; cohorts drop them"""
     values: tuple[str, ...] = ()
     """numeric column of the events, such as mileage; repeat for more columns"""
     static: str = ""
@@ -66,6 +68,7 @@ def read(
     label: str,
     values: Sequence[str] | None = None,
     reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
+    unknown_labels: Literal["refuse", "drop"] = "refuse",
 ) -> "EventDataset":
     """Read the data set that the options name; a folder with `metadata/` and `data/` is read as MEDS."""
     root = Path(events)
@@ -82,6 +85,7 @@ def read(
         event=event,
         label=label,
         values=values or (),
+        unknown_labels=unknown_labels,
         reading=reading,
     )
 

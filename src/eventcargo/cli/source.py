@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -34,6 +34,7 @@ class DataSource:
     time: str = "time"
     event: str = "event"
     label: str = "label"
+    unknown_labels: Literal["refuse", "drop"] = "refuse"
     values: tuple[str, ...] = ()
     static: str = ""
     parents: str = ""
@@ -116,7 +117,7 @@ class DataSource:
 
     def _read(self) -> "EventDataset":
         columns = (self.sequence_id, self.time, self.event, self.label, self.values)
-        return read(self.events, self.labels, *columns, self.reading)
+        return read(self.events, self.labels, *columns, self.reading, self.unknown_labels)
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,11 @@ class SourceData:
     summary: Mapping[str, Any] | None = None
     notes: Sequence[str] = ()
     timing: "pl.DataFrame | None" = None
+
+    @property
+    def after_outcome(self) -> list[str]:
+        """Event types that record their outcome, in words."""
+        return [] if self.timing is None else eventcargo.cohort.after_outcome(self.timing)
 
     @property
     def lines(self) -> list[str]:

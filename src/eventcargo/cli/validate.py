@@ -39,7 +39,7 @@ def validate(
     data = loaded.data
     messages = [str(warning.message) for warning in caught if issubclass(warning.category, EventCargoWarning)]
     summary = summarise(data)
-    problems = messages + summary.problems
+    problems = messages + summary.problems + loaded.after_outcome
     not_recorded = _not_recorded(data)
     if as_json:
         shares = {"not_recorded": not_recorded} if not_recorded else {}

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from eventcargo.cohort.index_kind import refuse_dates
     from eventcargo.cohort.summary import CohortSummary
     from eventcargo.cohort.tables import Tables
+    from eventcargo.cohort.timing import after_outcome
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -19,6 +20,7 @@ else:
             "index_kind": "refuse_dates",
             "summary": "CohortSummary",
             "tables": "Tables",
+            "timing": "after_outcome",
         },
     )
 
@@ -27,6 +29,7 @@ __all__ = [
     "CohortData",
     "CohortSummary",
     "Tables",
+    "after_outcome",
     "build_cohort",
     "read_cohort",
     "refuse_dates",

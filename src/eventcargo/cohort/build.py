@@ -43,7 +43,7 @@ from eventcargo.cohort.survey import Survey, survey
 from eventcargo.cohort.tables import Tables
 from eventcargo.cohort.thresholds import Scale, add_thresholds, given_cuts, quantile_cuts
 from eventcargo.cohort.timing import TimingCounts
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning, argument
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning, argument, counted
 from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset
 from eventcargo.files import atomic_file, check_new_folder
@@ -156,6 +156,8 @@ class _Builder:
             subjects, times, codes = self.survey.outcomes
             own = Outcomes.of(subjects, times, codes, pa.array(self.cleaned.types.names, pa.large_string()))
             self.outcomes = own.used() if self.outcomes is None else self.outcomes.joined(own.used())
+        if self.outcomes is not None and self.cohort.only:
+            self.outcomes = self.outcomes.only(self.cohort.only)
 
     def _choose_index(self) -> None:
         """The moments at which sequences end."""
@@ -174,8 +176,15 @@ class _Builder:
                     raise ConfigError(f"{argument('every', cohort.every)}: use a time above 0")
                 self.index = in_windows(self.outcomes, self._histories(), every, horizon or every)
             else:
+                _warn_of_pooling(self.outcomes)
                 self.index, self.controls_missing = at_outcomes(
-                    self.outcomes, self._histories(), horizon, cohort.controls, cohort.seed, self.time_kind
+                    self.outcomes,
+                    self._histories(),
+                    horizon,
+                    self._duration("washout"),
+                    cohort.controls,
+                    cohort.seed,
+                    self.time_kind,
                 )
 
     def _whole(self) -> IndexTimes:
@@ -392,6 +401,17 @@ class _Builder:
             groups=n_groups,
             grouped_by=self.grouping.words,
             labels_also_events=tuple(name for name in self.index.label_names if name in types),
+        )
+
+
+def _warn_of_pooling(outcomes: Outcomes) -> None:
+    """Warn if the cases of several labels are compared with one another."""
+    if len(outcomes.label_names) > 1:
+        _warn(
+            f"{counted(len(outcomes.label_names), 'label')} share one cohort: the cases of one are "
+            "comparisons for the others, so what causes one label may look as if it prevented another; look "
+            f"at one at a time with {argument('only', outcomes.label_names[0])}, or use "
+            f"{argument('index', 'windows')}"
         )
 
 

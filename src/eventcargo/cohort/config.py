@@ -46,6 +46,11 @@ class Cohort(Settings):
     """time between two windows"""
     controls: int = setting(3, ge=0)
     """controls for each case: moments without outcome, as long after the start of their history"""
+    only: tuple[str, ...] = ()
+    """label to look at, others are left out; repeat for more; default: all"""
+    washout: str = "0"
+    """time after an outcome in which no sequence ends, such as 30d: what follows an outcome is not read as
+    what leads to the next"""
     group: str = ""
     """column with what a split must not tear apart, such as a family or a site; default: the subject"""
     outcomes: tuple[str, ...] = ()
@@ -74,7 +79,7 @@ class Cohort(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_lookback(self.lookback)
-        for name in ("gap", "horizon", "every"):
+        for name in ("gap", "horizon", "every", "washout"):
             check_duration(name, getattr(self, name))
         if self.index == "windows" and not self.lookback:
             raise ConfigError(

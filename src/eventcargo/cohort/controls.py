@@ -7,6 +7,7 @@ horizon. Control times have the resolution of outcome times: if outcomes fall on
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ class RiskSets:
     rows: Ragged
     horizon: float
     resolution: float
+    washout: float = 0.0
 
     @property
     def first_outcome(self) -> NDArray[np.float64]:
@@ -55,11 +57,21 @@ class RiskSets:
         return moments
 
     def are_free(self, subjects: NDArray[np.int64], moments: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether the subjects are recorded up to these moments, without outcome within the horizon."""
+        """Whether the subjects are recorded up to these moments, without outcome within the horizon.
+
+        Nor may there be one within the washout before.
+        """
         rows = self.rows.take(subjects)
         begin = search(self.outcomes.times, rows, moments)
         end = search(self.outcomes.times, rows, moments + self.horizon, inclusive=True)
-        return (begin == end) & (moments <= self.histories.end[subjects])
+        is_free = (begin == end) & (moments <= self.histories.end[subjects])
+        return is_free & ~self.follows(subjects, moments)
+
+    def follows(self, subjects: NDArray[Any], moments: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether an outcome lies within the washout before these moments."""
+        rows = self.rows.take(subjects.astype(np.int64))
+        begin = search(self.outcomes.times, rows, moments - self.washout)
+        return search(self.outcomes.times, rows, moments) > begin
 
 
 def follow_up(

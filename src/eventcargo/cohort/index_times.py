@@ -46,13 +46,23 @@ class IndexTimes:
 
 
 def at_outcomes(
-    outcomes: Outcomes, histories: Histories, horizon: float, controls: int, seed: int, time_kind: str
+    outcomes: Outcomes,
+    histories: Histories,
+    horizon: float,
+    washout: float,
+    controls: int,
+    seed: int,
+    time_kind: str,
 ) -> tuple[IndexTimes, int]:
-    """Every time of an outcome, with controls at random; and how many controls could not be found."""
+    """Every time of an outcome, with controls at random; and how many controls could not be found.
+
+    Outcomes within the washout after another are no index.
+    """
     rows = outcomes.of_subjects(len(histories.first))
-    risk = RiskSets(histories, outcomes, rows, horizon, resolution(outcomes.times, time_kind))
+    risk = RiskSets(histories, outcomes, rows, horizon, resolution(outcomes.times, time_kind), washout)
     is_new = np.ones(len(outcomes), bool)
     is_new[1:] = (np.diff(outcomes.subjects) != 0) | (np.diff(outcomes.times) != 0)
+    is_new &= ~risk.follows(outcomes.subjects, outcomes.times)
     subjects, times = outcomes.subjects[is_new], outcomes.times[is_new]
     others, moments = draw_controls(risk, subjects, times, controls, seed)
     missing = controls * int((times > histories.first[subjects]).sum()) - len(others)

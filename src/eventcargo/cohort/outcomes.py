@@ -1,6 +1,7 @@
 """Outcomes: labels with times, of subjects that have events."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,13 +15,16 @@ from eventcargo.cohort.name_index import NameIndex
 from eventcargo.cohort.recording import STREAM, sort_names
 from eventcargo.cohort.segments import by_owner
 from eventcargo.cohort.tables import Tables
-from eventcargo.errors import DataError, EventCargoWarning, counted
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning, argument, counted
 from eventcargo.events import Ragged
 from eventcargo.io.columns import Collector, NameColumn, collect
 from eventcargo.io.labels import read_labels
 from eventcargo.io.problems import Problems
 from eventcargo.io.sources import Source
 from eventcargo.io.times import TimeColumn
+
+MOST_NAMED = 20
+"""Most labels named in a message."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,17 @@ class Outcomes:
         present, labels = np.unique(self.labels, return_inverse=True)
         names = tuple(self.label_names[number] for number in present)
         return replace(self, labels=labels.astype(np.int32), label_names=names)
+
+    def only(self, names: Sequence[str]) -> "Outcomes":
+        """The outcomes with these labels; refuse an unknown one."""
+        unknown = sorted(set(names) - set(self.label_names))
+        if unknown:
+            some = ", ".join(self.label_names[:MOST_NAMED])
+            raise ConfigError(f"{argument('only', unknown[0])}: there is no such label; use {some}")
+        numbers = [self.label_names.index(name) for name in names]
+        rows = np.isin(self.labels, numbers)
+        kept = replace(self, subjects=self.subjects[rows], times=self.times[rows], labels=self.labels[rows])
+        return kept.used()
 
     def joined(self, other: "Outcomes") -> "Outcomes":
         """The outcomes of both."""

@@ -1,7 +1,7 @@
-"""Timing: for each label and event type, how often the event is before, at and after the outcome.
+"""Timing: for each label and event type, subjects in whom it first occurs before, at or after the outcome.
 
-An event that occurs almost only after its outcome records it, and does not cause it. Counted are the events
-of subjects with the outcome, against their first outcome of that label.
+An event type that first occurs almost only after its outcome records it, and does not cause it. Counted are
+subjects with the outcome, against their first outcome of that label: events of one are not independent.
 """
 
 from typing import Any
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from eventcargo.cohort.outcomes import Outcomes
 from eventcargo.cohort.segments import by_owner, members
 from eventcargo.cohort.spool import Rows
+from eventcargo.errors import counted
+from eventcargo.leaks.after import occurs_after, occurs_at_once
 
 COLUMNS = ("before", "same", "after")
 SCHEMA: dict[str, Any] = {"label": pl.Int32, "event": pl.Int32, **dict.fromkeys(COLUMNS, pl.Int64)}
@@ -34,6 +36,7 @@ class TimingCounts:
         times = rows["time"][owner]
         frame = pl.DataFrame(
             {
+                "subject": rows["subject"][owner],
                 "label": self._labels[at],
                 "event": rows["code"][owner],
                 "before": times < self._times[at],
@@ -41,6 +44,8 @@ class TimingCounts:
                 "after": times > self._times[at],
             }
         )
+        # rows are sorted by subject and time, and no subject is in two parts
+        frame = frame.unique(["subject", "label", "event"], keep="first", maintain_order=True)
         self._parts.append(frame.group_by("label", "event").agg(pl.col(COLUMNS).sum().cast(pl.Int64)))
 
     @staticmethod
@@ -65,3 +70,26 @@ def _first_of_each(outcomes: Outcomes) -> NDArray[np.int64]:
     is_first = np.ones(len(order), bool)
     is_first[1:] = (np.diff(subjects) != 0) | (np.diff(labels) != 0)
     return order[is_first]
+
+
+def after_outcome(timing: pl.DataFrame) -> list[str]:
+    """A sentence for each event type that occurs practically only after, or at the time of, its outcome."""
+    before, same, after = (timing[name].to_numpy() for name in COLUMNS)
+    total = before + same + after
+    share = float((same + after).sum()) / max(int(total.sum()), 1)
+    late = occurs_after(before, same + after, min(max(share, 0.01), 0.99))
+    at_once = occurs_at_once(same, total)
+    return [
+        _sentence(row, bool(is_at_once))
+        for row, is_late, is_at_once in zip(timing.iter_rows(named=True), late, at_once, strict=True)
+        if is_late or is_at_once
+    ]
+
+
+def _sentence(row: dict[str, Any], is_at_once: bool) -> str:
+    moment = "at the very time of" if is_at_once else "after"
+    count, total = row["same"] + (0 if is_at_once else row["after"]), sum(row[name] for name in COLUMNS)
+    return (
+        f"{row['event']!r} first occurs {moment} {row['label']!r} in {count:,} of "
+        f"{counted(total, 'subject')}: it may be a record of the outcome; sequences end before it"
+    )
