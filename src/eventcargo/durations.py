@@ -7,7 +7,7 @@ from eventcargo.errors import ConfigError, argument
 SECONDS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 """Seconds of every unit, the longest first, which is also their order in a text."""
 
-PARTS = re.compile("".join(rf"(?:(\d+(?:\.\d+)?){unit}(?![a-z]))?" for unit in SECONDS))
+PARTS = re.compile("".join(rf"(?:(\d+(?:\.\d+)?){unit})?" for unit in SECONDS))
 
 
 def parse_duration(text: str, name: str, allow_zero: bool = False) -> float:

@@ -86,7 +86,7 @@ def test_nothing_is_said_of_other_labels_where_all_are_shown(capsys: pytest.Capt
 
 def test_an_unknown_method_is_refused_before_the_data_are_read(tmp_path: Path) -> None:
     said = run("baseline", "magic", "nowhere.parquet", "--out", tmp_path / "g.csv", code=1).stderr
-    assert "'magic'" in said
+    assert "METHOD magic: use iamb" in said
     assert "iamb" in said
 
 

@@ -52,7 +52,7 @@ def test_another_rule_can_be_asked_for(runs: tuple[Path, Path]) -> None:
 
 def test_an_unknown_rule_is_refused_before_anything_is_written(runs: tuple[Path, Path]) -> None:
     said = run("fuse", runs[0], "--criterion", "vote", code=1).stderr
-    assert "criterion='vote': use confident, adaptive" in said
+    assert "--criterion vote: use confident, adaptive" in said
     assert not (runs[0] / "votes").exists()
 
 

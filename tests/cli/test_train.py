@@ -68,13 +68,13 @@ def test_a_finished_run_can_be_resumed(chain: tuple[str, ...], tmp_path: Path) -
 
 def test_an_unknown_preset_is_refused_before_the_data_are_read(tmp_path: Path) -> None:
     said = run("train", "nowhere.parquet", "--out", tmp_path / "run", "--size", "huge", code=1).stderr
-    assert "'huge'" in said
+    assert "--size huge: " in said
     assert "small" in said
 
 
 def test_a_bad_time_is_refused(tmp_path: Path) -> None:
     said = run("train", "nowhere.parquet", "--out", tmp_path / "run", "--max-time", "ten", code=1).stderr
-    assert "'ten'" in said
+    assert "--max-time ten: " in said
 
 
 def test_a_stopped_run_says_how_to_go_on(chain: tuple[str, ...], tmp_path: Path) -> None:

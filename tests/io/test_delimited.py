@@ -162,6 +162,11 @@ def test_a_broken_row_does_not_hide_the_separator(tmp_path):
     assert delimited.find_separator(inspect(tmp_path / "a.csv")) == ";"
 
 
+def test_a_sign_within_the_names_of_columns_does_not_separate(tmp_path):
+    (tmp_path / "a.csv").write_text("id;one, two, three and four\n1;2\n3;4\n")
+    assert delimited.find_separator(inspect(tmp_path / "a.csv")) == ";"
+
+
 @pytest.mark.parametrize("content", ["", "a\n1\n", "a,b"])
 def test_without_another_sign_the_separator_is_a_comma(tmp_path, content):
     (tmp_path / "a.csv").write_text(content)

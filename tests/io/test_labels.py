@@ -173,7 +173,7 @@ def test_no_tables_of_labels_are_refused():
     ("columns", "meant"),
     [
         ({"Outcome": ["turbo", "fuel"]}, "Outcome"),
-        ({"site": ["north", "south"], "main_fault": ["turbo", "fuel"]}, "main_fault"),
+        ({"area": ["north", "south"], "main_fault": ["turbo", "fuel"]}, "main_fault"),
         ({"seen": ["2024-01-01", "2024-01-02"], "part": ["turbo", "fuel"]}, "part"),
     ],
 )

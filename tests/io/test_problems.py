@@ -59,6 +59,12 @@ def test_labels_of_unknown_sequences_are_refused_even_where_bad_rows_are_dropped
     assert len(str(refusal.value).splitlines()) == 2
 
 
+def test_rows_are_numbered_as_in_the_file_after_broken_and_bad_ones(tables):
+    (tables / "labels.csv").write_text("sequence_id,label\na\na,L1\n,L1\nq,L1\n")
+    with pytest.raises(DataError, match=r"labels\.csv, row 4: sequence_id is 'q'"):
+        read_events(tables)
+
+
 def test_dropping_all_rows_is_refused(tmp_path):
     (tmp_path / "e.csv").write_text("sequence_id,time,event\na,31.05.2024,x\na,01.06.2024,y\n")
     with pytest.raises(DataError, match=r"2 rows cannot be used:\n .*row 1: time is '31\.05\.2024'"):

@@ -117,6 +117,12 @@ def test_separator_and_encoding_can_be_named(tmp_path):
     assert _rows(source, ["a", "b"]) == [{"a": "1,5", "b": "é"}]
 
 
+def test_a_separator_named_wins_over_the_one_found(tmp_path):
+    (tmp_path / "a.csv").write_text("a;b,c;d\n1;2,3;4\n")
+    assert open_file(tmp_path / "a.csv").columns == ["a", "b,c", "d"]
+    assert open_file(tmp_path / "a.csv", ReadConfig(separator=",")).columns == ["a;b", "c;d"]
+
+
 def test_a_tsv_file_is_separated_by_tabs(tmp_path):
     (tmp_path / "a.tsv").write_text("a,b,c\td\n1,2,3\t4\n")
     assert open_file(tmp_path / "a.tsv").columns == ["a,b,c", "d"]
