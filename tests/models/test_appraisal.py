@@ -256,3 +256,16 @@ def test_the_shape_of_the_model_does_not_matter(parts: tuple[EventDataset, Event
     kept, held = parts
     dual = Transformer(replace(SHAPE, label_layers=1), Vocabulary.from_dataset(kept), kept.label_names)
     assert len(appraise(dual.eval(), kept, held).labels) == 2
+
+
+def test_a_label_is_not_trusted_because_of_copies() -> None:
+    truth = np.array([[True], [False], [False], [True]])
+    logits = np.array([[1.0], [-1.5], [0.5], [-0.4]])
+    copies, rates = np.repeat(np.arange(4), 50), np.array([0.5])
+    row, grouped = (
+        label_quality(
+            ("bad",), np.array([100]), rates, truth[copies], logits[copies], logits[copies], groups
+        )[0]
+        for groups in (None, copies)
+    )
+    assert (row.trusted, grouped.trusted) == (True, False)

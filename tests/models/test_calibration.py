@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -103,3 +105,14 @@ def test_a_lead_of_repeated_losses_is_that_of_each_once() -> None:
     again, groups = np.tile(np.arange(40), 5), np.tile(np.arange(40), 5)
     assert lead(worse[again], better[again], groups) == pytest.approx(lead(worse, better))
     assert (np.abs(lead(worse[again], better[again])) > 2 * np.abs(lead(worse, better))).all()
+
+
+def test_a_gate_is_not_opened_by_copies() -> None:
+    """What three standard errors would need eighty sequences for, sixteen have five times."""
+    rng = np.random.default_rng(3)
+    honest = rng.normal(0, 2, (16, 1))
+    answers = Answers(draw(honest), np.zeros((16, 1)), honest, honest)
+    copies = np.repeat(np.arange(16), 20)
+    torn = answers.rows(copies)
+    assert choose_gates(answers).tolist() == choose_gates(replace(torn, groups=copies)).tolist() == [0.0]
+    assert choose_gates(torn).tolist() == [1.0]

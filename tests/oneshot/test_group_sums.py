@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from eventcargo import EdgeTable, EventDataset
@@ -12,6 +13,7 @@ from eventcargo.models.oracle import Oracle
 from eventcargo.oneshot.cases import select_cases
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
+from eventcargo.oneshot.group_sums import _votes
 from eventcargo.oneshot.score_shard import BLOCK, blocks, sequence_seeds
 from eventcargo.simulation.exact import ExactProcess
 
@@ -89,3 +91,9 @@ def test_sums_are_those_of_counts_by_group(
             "exposed_exposed": sum(e * e for _, e in own),
         }
         assert {name: row[name] for name in expected} == expected
+
+
+def test_an_edge_that_occurs_twice_in_a_sequence_votes_once() -> None:
+    kind = {"test": "prefix", "polarity": "present", "label": "bad", "event": "x", "group": 0}
+    edges = pl.DataFrame([{**kind, "sequence": name} for name in ("a", "a", "b")])
+    assert _votes(edges)["v"].to_list() == [2]

@@ -239,3 +239,14 @@ def test_a_rule_confirmed_by_copies_of_few_sequences_alone_is_dropped() -> None:
     graph, config = LabelGraph.from_boundaries({"x": ["a"]}), RuleConfig(min_precision=0.0, min_recall=0.0)
     assert find_rules(repeated(once, 50), graph, config) == {"x": None}
     assert find_rules(repeated(once, 50, grouped=False), graph, config)["x"] is not None
+
+
+def test_a_rule_learnt_from_copies_is_not_confirmed_by_them() -> None:
+    """The label goes with two sequences alone: copies of them on both sides would confirm their events."""
+    once = EventDataset.from_sequences(
+        [EventSequence(f"s{i:02}", (f"e{i:02}",), (0.0,), ("x",) if i < 2 else ()) for i in range(40)]
+    )
+    graph = LabelGraph.from_boundaries({"x": ["e00", "e01"]})
+    config = RuleConfig(min_precision=0.0, min_recall=0.0)
+    assert find_rules(repeated(once, 30), graph, config) == {"x": None}
+    assert told(find_rules(repeated(once, 30, grouped=False), graph, config)) == {"x": "e00 | e01"}

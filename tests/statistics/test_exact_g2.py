@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.stats import chi2_contingency, hypergeom, kstest
@@ -134,3 +136,16 @@ def test_risk_difference_weighs_strata_by_what_they_tell() -> None:
     told, untold = [[10, 0], [0, 10]], [[0, 0], [40, 2]]
     assert risk_difference(np.array([told, untold])) == 1
     assert risk_difference(np.array([untold])) == 0
+
+
+@pytest.mark.parametrize("bound", [max_presence_gain, residual_information, own_residual_information])
+def test_bounds_of_copies_are_those_of_each_once_per_sequence(bound: Callable[..., float]) -> None:
+    tables = np.array([[[30, 4], [6, 12]], [[9, 1], [2, 5]]])
+    assert bound(5 * tables, 5.0) == pytest.approx(5 * bound(tables))
+
+
+def test_the_exact_test_of_copies_is_that_of_each_once() -> None:
+    tables = np.array([[[8, 1], [2, 3]], [[3, 0], [1, 2]]])
+    once, copies = ExactG2.of(tables), ExactG2.of(5 * tables, 5.0)
+    assert copies.p_value == pytest.approx(once.p_value)
+    assert (copies.gain, copies.max_gain) == pytest.approx((5 * once.gain, 5 * once.max_gain))

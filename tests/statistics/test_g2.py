@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency
 
 from eventcargo.errors import ConfigError
-from eventcargo.statistics.g2 import G2Tests, Target
+from eventcargo.statistics.g2 import G2Tests, IndependenceTest, Target
 
 from .tables import columns, independence_of, label
 
@@ -141,3 +142,17 @@ def test_rounding_never_leaves_a_negative_g2() -> None:
     candidate = np.repeat(np.arange(20) < 1, 20)
     target = np.tile(np.arange(20) < 1, 20)  # exactly independent; unguarded the sum is -2e-12
     assert independence_of(candidate[:, None])(label(target)).g2.min() >= 0.0
+
+
+def test_the_excess_of_copies_is_that_of_each_once_per_sequence() -> None:
+    rng = np.random.default_rng(0)
+    presence, rows = rng.random((80, 6)) < 0.4, np.flatnonzero(rng.random(80) < 0.5)
+    again = np.repeat(np.arange(80), 5)
+    once = IndependenceTest(sp.csr_array(presence.astype(np.int32)))(Target(rows.astype(np.int32)), [5])
+    copies = IndependenceTest(sp.csr_array(presence[again].astype(np.int32)), groups=again)(
+        Target(np.flatnonzero(np.isin(again, rows)).astype(np.int32)), [5]
+    )
+    tested = once.dof > 0
+    assert copies.excess(tested)[tested] == pytest.approx(5 * once.excess(tested)[tested])
+    assert copies.p_value == pytest.approx(once.p_value)
+    assert copies.holds(0.3).tolist() == once.holds(0.3).tolist()
