@@ -157,11 +157,12 @@ def weighted_sums(query: Tensor, key: Tensor, value: Tensor, n: int, shifted: bo
     sums = value.new_empty(*value.shape[:-1], query.shape[-1])
     query, key, value, out = (part.flatten(0, 2) for part in (query, key, value, sums))
     memory, first = value.new_empty(0), key.shape[2] - n
+    triangle = value.new_ones(QUERIES_AT_ONCE, QUERIES_AT_ONCE).triu_()
     for rows, start, stop in _pieces(query, key):
         asked, seen = slice(start, stop), slice(first + stop)
         scores = _products(key[rows, :, seen], query[rows, :, asked], memory)
         among = scores[:, first + start :]
-        is_past = scores.new_ones(among.shape[1:]).triu_()
+        is_past = triangle[: among.shape[1], : among.shape[2]]
         if shifted:
             among.add_(is_past.log())
             scores.sub_(scores.amax(dim=1, keepdim=True))
