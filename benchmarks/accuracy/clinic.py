@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from eventcargo import read_graph, simulate
+from eventcargo import Vocabulary, read_graph, simulate
 
 from benchmarks.record import provenance, save
 
@@ -59,8 +59,8 @@ def _label(records: Any, folder: Path, seed: int, label: str, settings: list[str
     beside = ["--static", f"{folder}/static.parquet", "--parents", f"{folder}/codes.parquet"]
     more = ["--numeric-value", "numeric_value", "--adjust", "site", "--only", label]
     graph, rules, levels = discover(folder, label, [*CUT, *beside, *more, *settings])
-    found = set(graph.boundary(label))
-    true = set(records.truth_for(_names(graph)).boundary(label))
+    found, vocabulary = set(graph.boundary(label)), folder / f"run {label}" / "model" / "vocabulary.json"
+    true = set(records.truth_for(Vocabulary.from_json(vocabulary).event_names).boundary(label))
     row = {
         "seed": seed,
         "label": label,
@@ -72,10 +72,6 @@ def _label(records: Any, folder: Path, seed: int, label: str, settings: list[str
     }
     print(row, flush=True)
     return row
-
-
-def _names(graph: Any) -> list[str]:
-    return sorted(set(graph.edges["event"]))
 
 
 def null(seed: int, settings: list[str]) -> dict[str, Any]:
