@@ -64,6 +64,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.speed.start
 	$(BIN)/python -m benchmarks.speed.linear_term
 	$(BIN)/python -m benchmarks.speed.time_limit
+	$(BIN)/python -m benchmarks.speed.waiting
+	$(BIN)/python -m benchmarks.speed.whole_runs
 	$(BIN)/python -m benchmarks.speed.training
 	$(BIN)/python -m benchmarks.scale.training --run benchmarks/paper-run
 	$(BIN)/python -m benchmarks.accuracy.oracle
@@ -81,6 +83,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.accuracy.verify
 	$(BIN)/python -m benchmarks.accuracy.rules
 	$(BIN)/python -m benchmarks.accuracy.verdicts
+	$(BIN)/python -m benchmarks.accuracy.clinic
+	$(BIN)/python -m benchmarks.scale.cohort
 	$(BIN)/python -m benchmarks.accuracy.run --figure docs/accuracy.png --docs docs/results.md
 
 clean:
