@@ -74,7 +74,7 @@ def test_the_counts_of_a_cohort_are_told_to_scripts(tables: tuple[str, ...], tmp
 def test_the_date_of_an_outcome_is_never_ignored(tables: tuple[str, ...]) -> None:
     told = run("validate", *tables, code=1).stderr
     assert "labels.csv has dates in 'when': give --label-time when" in told
-    assert "or say --index end" in told
+    assert "or --index end" in told
     run("validate", *tables, "--index", "end")
 
 

@@ -374,7 +374,8 @@ def test_the_arrangement_of_an_attribute_or_of_a_family_beside_its_member_is_no_
     vocabulary = Vocabulary.from_dataset(data)
     numbered = kinds.numbered(vocabulary.decode(range(len(vocabulary))))
     labels_of, held = data.label_matrix().tocsc().astype(float), np.arange(400) % 5 == 0
-    screened = fit._screen([whole(data, vocabulary)], numbered, 4, labels_of, held, QUICK, NEVER)
+    split = fit._Split(held, None)
+    screened = fit._screen([whole(data, vocabulary)], numbered, 4, labels_of, split, QUICK, NEVER)
     assert sum(len(keys) for family, keys in screened.keys.items() if family != "presence") > 0
     for family, keys in screened.keys.items():
         assert is_sensible(family, keys, numbered).all()
