@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from eventcargo.models.training.budget import seconds
+from eventcargo.durations import parse_duration
 
 from benchmarks.record import provenance, save
 
@@ -52,7 +52,7 @@ def run(home: Path, preset: str, limit: str) -> dict[str, Any]:
     out, began = home / f"{preset}-{limit}", time.monotonic()
     tables = [str(home / "data" / "events.parquet"), "--labels", str(home / "data" / "labels.parquet")]
     done = command("discover", *tables, "--out", str(out), "--preset", preset, "--max-time", limit)
-    taken, allowed = time.monotonic() - began, seconds(limit)
+    taken, allowed = time.monotonic() - began, parse_duration(limit, "max_time")
     row = {
         "preset": preset,
         "limit": allowed,

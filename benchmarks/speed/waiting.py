@@ -1,4 +1,4 @@
-"""How threads of torch that sleep while they wait compare with threads that wait in a loop (OMP_WAIT_POLICY).
+"""How threads of torch compare that wait in a loop, in a loop for a short while, or asleep.
 
 The same training steps, in turns, on a machine that is otherwise idle and beside other jobs.
 Run: `.venv/bin/python -m benchmarks.speed.waiting [--jobs 0 2] [--turns 3]`
@@ -14,7 +14,12 @@ from pathlib import Path
 from benchmarks.record import provenance, save
 from benchmarks.speed.time_limit import busy
 
-POLICIES = {"loop": "ACTIVE", "sleep": "PASSIVE"}
+POLICIES = {
+    "loop": {"OMP_WAIT_POLICY": "ACTIVE"},
+    "short": {"GOMP_SPINCOUNT": "2000"},
+    "sleep": {"OMP_WAIT_POLICY": "PASSIVE"},
+}
+"""Settings of the environment; `short` is what the package sets."""
 
 STEPS = """
 import time
@@ -45,14 +50,14 @@ def main() -> None:
                 for _ in range(options.turns)
             ]
         medians = {name: statistics.median(turn[name] for turn in turns) for name in POLICIES}
-        rows.append({"jobs": jobs, "turns": turns, **medians, "ratio": medians["loop"] / medians["sleep"]})
-        print(f"{jobs} other jobs: loop {medians['loop']:.1f} s, sleep {medians['sleep']:.1f} s", flush=True)
+        rows.append({"jobs": jobs, "turns": turns, **medians, "ratio": medians["loop"] / medians["short"]})
+        print(f"{jobs} other jobs:", {name: round(took, 1) for name, took in medians.items()}, flush=True)
     print(f"written to {save('waiting', {**provenance(0), 'rows': rows}, options.out)}")
 
 
-def seconds(policy: str, steps: int) -> float:
+def seconds(policy: dict[str, str], steps: int) -> float:
     """Seconds of the training steps in a process of their own."""
-    code, environment = STEPS.format(steps=steps), {**os.environ, "OMP_WAIT_POLICY": policy}
+    code, environment = STEPS.format(steps=steps), {**os.environ, **policy}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     )

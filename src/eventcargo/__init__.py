@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from eventcargo.lazy import lazy_names
 
-# Threads of torch sleep while they wait for one another. By default they wait in a loop, and where other
+# Threads of torch that wait for one another soon go to sleep. By default they wait in a loop, and where other
 # programs use the cores, too, a run takes many times as long (benchmarks/speed/waiting.py).
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
 if TYPE_CHECKING:
     from eventcargo.baselines import find_boundaries
