@@ -1,3 +1,4 @@
+import warnings
 from datetime import datetime
 
 import polars as pl
@@ -55,11 +56,15 @@ def test_a_stream_is_judged_by_its_names_alone():
     ],
 )
 def test_other_columns_are_passed_in_silence(column, values):
-    read_events(pl.DataFrame({**BASE, column: values}))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_events(pl.DataFrame({**BASE, column: values}))
+    assert [str(one.message) for one in caught] == []
 
 
 def test_times_left_out_on_purpose_are_no_matter():
-    read_events(pl.DataFrame({**BASE, "seen": ["2024-05-31", "2024-05-30"]}), time=None)
+    data = read_events(pl.DataFrame({**BASE, "seen": ["2024-05-31", "2024-05-30"]}), time=None)
+    assert (data.time_kind, data["a"].events) == ("order", ("x", "y"))
 
 
 def test_values_asked_for_are_no_times():

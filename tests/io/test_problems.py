@@ -1,3 +1,5 @@
+import warnings
+
 import pytest
 
 from eventcargo import DataError, EventCargoWarning, ReadConfig, read_events
@@ -96,4 +98,8 @@ def test_a_long_value_is_cut_in_the_message(tmp_path):
 
 
 def test_without_problems_nothing_is_said():
-    Problems("refuse").settle()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Problems("refuse").settle()
+        Problems("drop").settle()
+    assert caught == []

@@ -27,7 +27,9 @@ def folder(records: Records, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_table_is_valid(folder: Path) -> None:
-    for path in (folder / "data").rglob("*.parquet"):
+    shards = list((folder / "data").rglob("*.parquet"))
+    assert len(shards) == 3
+    for path in shards:
         meds.DataSchema.validate(pq.read_table(path))
     meds.CodeMetadataSchema.validate(pq.read_table(folder / meds.code_metadata_filepath))
     meds.SubjectSplitSchema.validate(pq.read_table(folder / meds.subject_splits_filepath))
