@@ -2,8 +2,7 @@
 
 Sequences with equal columns are counted once (`PatternCounts`), which makes every later test small. G2 is
 summed over the strata of the condition. In a stratum with few sequences it does not follow a chi-square
-distribution, so its mean and variance under independence are computed over all tables with the same margins
-(the hypergeometric distribution), and p from the gamma distribution with the summed mean and variance.
+distribution, so its distribution under independence is that over all tables with the same margins (`NullG2`).
 
 If sequences come in groups, counts are divided by the design effect of the column: these are the counts of as
 many independent sequences as the groups are worth. Nats are multiplied by it again, so that they stay sums
@@ -16,23 +15,15 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, betaln, gammaincc, gammaln, xlogy
+from scipy.special import betaincinv, betaln, xlogy
 
 from eventcargo.statistics.design_effect import Groups, ScoreDesignEffect
 from eventcargo.statistics.distinct_rows import distinct_rows
+from eventcargo.statistics.null_g2 import NullG2
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Rows = NDArray[np.int32] | NDArray[np.int64]
-
-ENOUGH = 5.0
-"""From this expected count in the smallest cell on, G2 of a stratum has the moments of a chi-square."""
-
-LARGEST_CELL = 40
-"""Largest count of the smallest cell in exact moments; at an expected 5, more has probability 1e-20."""
-
-ROUNDING = 1e-6
-"""Shares of a sequence below this are errors of rounding."""
 
 DOUBT = 0.05
 """Probability that a rate lies below its lower bound, and above its upper bound."""
@@ -133,7 +124,7 @@ class GroupedRows:
 
 @dataclass(frozen=True)
 class ExactG2:
-    """G2 of a column given a condition, with its mean and variance under independence.
+    """G2 of a column given a condition, with its distribution under independence.
 
     >>> test = ExactG2.of(np.array([[[30, 10], [10, 30]]]))
     >>> round(test.g2, 2), test.mean, test.variance, round(test.gain, 2)
@@ -141,24 +132,27 @@ class ExactG2:
     """
 
     g2: float
-    mean: float
-    variance: float
+    null: NullG2
     design_effect: float = 1.0
 
     @classmethod
     def of(cls, tables: Ints, design_effect: float = 1.0) -> "ExactG2":
         """The test of tables (strata, 2, 2), as of counts divided by the design effect."""
-        mean, variance = _null_moments(tables, design_effect)
-        g2 = float(_g2(tables).sum()) / design_effect
-        return cls(g2, float(mean.sum()), float(variance.sum()), design_effect)
+        null = NullG2.of(tables, design_effect)
+        return cls(float(_g2(tables).sum()) / design_effect, null, design_effect)
+
+    @property
+    def mean(self) -> float:
+        return self.null.mean
+
+    @property
+    def variance(self) -> float:
+        return self.null.variance
 
     @cached_property
     def p_value(self) -> float | None:
         """Probability of a G2 this large under independence; None if the margins fix every table."""
-        if self.mean <= 0 or self.variance <= 0:
-            return None
-        # gamma with these two moments: shape mean^2 / variance, scale variance / mean
-        return float(gammaincc(self.mean**2 / self.variance, self.g2 * self.mean / self.variance))
+        return self.null.p_value(self.g2)
 
     @property
     def gain(self) -> float:
@@ -180,47 +174,6 @@ def _g2(tables: Ints) -> Floats:
     whole = tables.sum((1, 2))
     g2: Floats = 2.0 * (xlogy(tables, tables).sum((1, 2)) - sides + xlogy(whole, whole))
     return np.maximum(g2, 0.0)  # rounding can give a value just below zero
-
-
-def _null_moments(tables: Ints, design_effect: float) -> tuple[Floats, Floats]:
-    """Mean and variance of G2 under independence, given the margins of each table: (strata,) each."""
-    whole, rows, columns = tables.sum((1, 2)), tables[:, 1].sum(1), tables[:, :, 1].sum(1)
-    rows, columns = np.minimum(rows, whole - rows), np.minimum(columns, whole - columns)
-    if design_effect > 1:
-        rows, columns, whole = (_effective(side, design_effect) for side in (rows, columns, whole))
-        whole = np.maximum(whole, rows + columns)
-    varies, expected = (rows > 0) & (columns > 0), rows * columns / np.maximum(whole, 1)
-    mean, variance = np.where(varies, 1.0, 0.0), np.where(varies, 2.0, 0.0)
-    few = varies & (expected < ENOUGH)
-    mean[few], variance[few] = _exact_moments(whole[few], rows[few], columns[few])
-    return mean, variance
-
-
-def _effective(counts: Ints, design_effect: float) -> Ints:
-    """Whole numbers of independent sequences that counts are worth, rounded up: what varies still does."""
-    return np.ceil(counts / design_effect - ROUNDING).astype(np.int64)
-
-
-def _exact_moments(whole: Ints, rows: Ints, columns: Ints) -> tuple[Floats, Floats]:
-    """The same for small tables, summed over the values k of the smallest cell."""
-    # P(k) = C(c, k) C(n - c, r - k) / C(n, r), hypergeometric; mean = sum P(k) G2(k), and so for the variance
-    n, r, c = (side[:, None].astype(np.float64) for side in (whole, rows, columns))
-    cell = np.arange(LARGEST_CELL + 1.0)[None, :]
-    inside = cell <= np.minimum(r, c)
-    k = np.where(inside, cell, 0.0)
-    log_p = _log_choose(c, k) + _log_choose(n - c, r - k) - _log_choose(n, r)
-    probability = np.where(inside, np.exp(log_p), 0.0)
-    probability /= probability.sum(1, keepdims=True)
-    cells = xlogy(k, k) + xlogy(r - k, r - k) + xlogy(c - k, c - k) + xlogy(n - r - c + k, n - r - c + k)
-    sides = xlogy(r, r) + xlogy(n - r, n - r) + xlogy(c, c) + xlogy(n - c, n - c)
-    g2 = 2.0 * np.maximum(cells - sides + xlogy(n, n), 0.0)
-    mean = (probability * g2).sum(1)
-    return mean, (probability * (g2 - mean[:, None]) ** 2).sum(1)
-
-
-def _log_choose(n: Floats, k: Floats) -> Floats:
-    chosen: Floats = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return chosen
 
 
 def max_presence_gain(tables: Ints, design_effect: float = 1.0) -> float:
