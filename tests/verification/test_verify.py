@@ -114,7 +114,7 @@ def test_a_few_sequences_do_not_refute(conjunctive: EventDataset) -> None:
 
 
 def test_edges_into_a_doubted_label_must_be_confirmed(conjunctive: EventDataset) -> None:
-    few, config = conjunctive[:20], VerifyConfig(rounds=0)
+    few, config = conjunctive[:26], VerifyConfig(rounds=0)
     assert sorted(verify(claimed("abc"), few, config).boundary("bad")) == ["a", "b", "c"]
     assert sorted(verify(claimed("abc"), few, config, untrusted=["bad"]).boundary("bad")) == ["a", "b"]
     assert "c" in verify(claimed("abc"), few, config, untrusted=["other"]).boundary("bad")
