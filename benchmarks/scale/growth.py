@@ -43,7 +43,12 @@ AXES = {
 AROUND = {"labels": {"event_types": 29_100}}
 """What differs from the base along an axis: many labels need many event types as causes."""
 LARGE = {"sequences": (500_000,)}
-CORNERS = ((15_000, 10_000, 100, 100), (2_000, 400, 5, 30))
+CORNERS = (
+    (15_000, 10_000, 100, 100),
+    (2_000, 400, 5, 30),
+    (10_000, 29_100, 474, 60),
+    (40_000, 5_000, 200, 80),
+)
 """Points with several sizes changed at once, for the fit only: they tell products of sizes from sums."""
 CHECKS = (
     (10_000, 3_000, 30, 60),
