@@ -86,7 +86,7 @@ def _spans(data: "EventDataset") -> NDArray[np.float64]:
 
 
 def _problems(data: "EventDataset", occurs_in: NDArray[np.int64]) -> Iterator[str]:
-    support = data.support
+    support, known = data.support, "" if data.known is None else " for which it is known"
     counts = (
         (int((support == 0).sum()), "label", "in no sequence; no cause can be found"),
         (
@@ -95,9 +95,9 @@ def _problems(data: "EventDataset", occurs_in: NDArray[np.int64]) -> Iterator[st
             f"in fewer than {RARE_SUPPORT} sequences; do not believe the boundary",
         ),
         (
-            int((support == len(data)).sum()),
+            int((support == data.n_known).sum()),
             "label",
-            "in every sequence; without sequences that lack the label, no cause can be found",
+            f"in every sequence{known}; without sequences that lack the label, no cause can be found",
         ),
         (
             int((occurs_in == len(data)).sum()),
