@@ -133,7 +133,7 @@ def _label_tests(
     places = {name: number for number, name in enumerate(verify_data.data.label_names)}
     columns = ("label", "event", "frequency", "strength", "sign")
     for label, event, frequency, strength, sign in graph.edges.select(columns).iter_rows():
-        if event in verify_data.data.kinds.adjusted:
+        if label not in places or event in verify_data.data.kinds.adjusted:
             continue
         at = places[label]
         votes = None if frequency is None else frequency * supports[at]

@@ -290,9 +290,12 @@ class _Labels:
         self._candidates, self._by_label = candidates, by_label
         self._config, self._deadline = config, deadline
         self._n_workers = config.workers or os.cpu_count() or 1
-        self._parts = dict[int, _Part]()
+        self._split = split
+        self._rows = {label: rows for labels, rows in split.studies for label in labels.tolist()}
+        self._shared = dict[int, _Part]()
         for labels, rows in split.studies:
-            self._parts |= dict.fromkeys(labels.tolist(), _Part.of(candidates, split, rows))
+            if len(labels) > 1:
+                self._shared |= dict.fromkeys(labels.tolist(), _Part.of(candidates, split, rows))
         self._left, self._spent, self._done = by_label.shape[1], 0.0, 0
 
     def fit(self, progress: OnProgress | None) -> list[_Fitted]:
@@ -308,22 +311,26 @@ class _Labels:
 
     def _one(self, label: int) -> _Fitted:
         self._left -= 1
-        part = self._parts[label]
+        part = self._part(label)
         y = self._by_label[:, [label]].toarray().ravel()[part.rows]
         base = base_fit(part.whole.shape[1], int(y.sum()), len(y))
         if min(y.sum(), len(y) - y.sum()) < MIN_POSITIVES or not part.can_select:
             return _Fitted(base, Effort.ALL)
         if self._deadline.is_over:
             return _Fitted(base, Effort.NONE)
-        trial, is_complete = self._choose(label, y)
+        trial, is_complete = self._choose(label, part, y)
         columns = self._columns(label, trial.families)
         fit = part.everywhere.settle(_refit(part.whole, y, columns, trial), part.whole, y)
         is_complete &= self._candidates.is_complete
         return _Fitted(fit, Effort.ALL if is_complete else Effort.PRESENCE)
 
-    def _choose(self, label: int, y: NDArray[np.float64]) -> tuple[Trial, bool]:
+    def _part(self, label: int) -> _Part:
+        """The sequences of a label; made anew for a label that shares them with no other, to save memory."""
+        return self._shared.get(label) or _Part.of(self._candidates, self._split, self._rows[label])
+
+    def _choose(self, label: int, part: _Part, y: NDArray[np.float64]) -> tuple[Trial, bool]:
         """The best trial of a label, and whether there was time for all families."""
-        began, part, config = time.monotonic(), self._parts[label], self._config
+        began, config = time.monotonic(), self._config
         held, columns = part.split.held, self._candidates.columns[label]
         choice = Choice(
             part.fitted,
