@@ -45,7 +45,7 @@ def test_a_control_has_an_outcome_behind_it_if_the_case_has() -> None:
 def test_a_control_is_as_old_as_the_case_it_was_drawn_for() -> None:
     risk = risk_sets([9.0] * 9, [(0, 4.0), (1, 3.0), (1, 8.0)])
     subjects, times = risk.outcomes.subjects, risk.outcomes.times
-    found, moments, cases = draw_controls(risk, subjects, times, 2, seed=0)
+    found, moments, cases = draw_controls(risk, subjects, times, 6, seed=0)
     assert len(cases) > 4
     assert (moments - found == (times - subjects)[cases]).all()
 

@@ -67,6 +67,13 @@ def test_a_label_is_measured_where_it_is_known(
     assert overall["raw_calibration_error"] == flat["raw_calibration_error"]
 
 
+def test_a_label_is_trusted_by_its_lead_where_it_is_known() -> None:
+    truth, known = np.arange(100)[:, None] == 0, np.arange(100)[:, None] < 2
+    logits = np.where(truth | ~known, 4.0, -4.0)
+    figures = np.array([9]), np.array([0.5]), truth, logits, logits
+    assert label_quality(("a",), *figures, None, known)[0].trusted
+
+
 def test_a_label_known_for_no_held_out_sequence_is_not_trusted() -> None:
     truth = np.zeros((10, 1), bool)
     nothing = np.zeros((10, 1), bool)

@@ -75,6 +75,22 @@ def test_corrections_rest_on_known_labels(groups: np.ndarray | None) -> None:
     assert base_losses(truth, known) == pytest.approx(base_losses(truth[known[:, 0]]))
 
 
+@pytest.mark.parametrize("groups", [None, np.arange(300) // 3])
+def test_a_lead_is_measured_in_known_rows(groups: np.ndarray | None) -> None:
+    rng = np.random.default_rng(0)
+    worse, better, known = rng.random((300, 2)), rng.random((300, 2)), rng.random((300, 2)) < 0.3
+    for at, found in enumerate(lead(worse, better, groups, known)):
+        rows = known[:, at]
+        own = None if groups is None else groups[rows]
+        assert found == lead(worse[rows, at : at + 1], better[rows, at : at + 1], own)[0]
+
+
+def test_a_network_that_always_helps_passes_the_gate_of_a_label_that_is_rarely_known() -> None:
+    known, truth = np.arange(2_000)[:, None] < 8, np.arange(2_000)[:, None] % 2 == 0
+    whole, linear = np.where(truth, 3.0, -3.0), np.zeros((2_000, 1))
+    assert choose_gates(Answers(truth & known, linear, whole, whole, None, known)).tolist() == [1.0]
+
+
 def test_a_label_known_nowhere_has_no_lead() -> None:
     nothing = np.zeros((9, 1), bool)
     assert lead(np.ones((9, 1)), np.zeros((9, 1)), None, nothing).tolist() == [0.0]
