@@ -221,6 +221,25 @@ def test_a_whole_run_finds_the_same(data: EventDataset) -> None:
     assert [row.base_log_loss for row in cargo.quality_.labels] == pytest.approx(expected.tolist())
 
 
+def test_a_label_known_nowhere_has_nothing_and_disturbs_nothing(data: EventDataset) -> None:
+    known = data.known_matrix()
+    assert known is not None
+    rows = ~known[:, 0]
+    part = data.select(rows)
+    graph, expected = find_boundaries(part), find_boundaries(part.studies()[1])
+    assert_frame_equal(edges_of(graph, "L001"), edges_of(expected, "L001"))
+    assert [find_boundaries(part, method).boundary("L000") for method in METHODS] == [[]] * len(METHODS)
+    verified = verify(LabelGraph.from_boundaries({"L000": ["E00000"], "L001": []}), part)
+    assert verified.boundary("L001")
+    assert find_rules(part, verified)["L000"] is None
+    assert judge(part, verified)["L000"].level == "doubt"
+    assert find_leaks(part) == find_leaks(part.studies()[1]) + find_leaks(part.studies()[2])
+    with pytest.warns(EventCargoWarning, match="no positive example, the first: 'L000'"):
+        cargo = Cargo(preset="fast", steps=10, max_time="9h", n_jobs=1).fit(part)
+    assert cargo.graph_.boundary("L000") == []
+    assert len(cargo.graph_.boundary("L001")) > 1
+
+
 def test_a_label_carried_wherever_it_is_known_is_told() -> None:
     data = EventDataset.from_sequences(
         [

@@ -62,6 +62,11 @@ def _one_by_one(solve: Callable[[int], list[int]]) -> Solve:
     return lambda labels: [solve(label) for label in labels]
 
 
+def _nothing(labels: Sequence[int]) -> list[list[int]]:
+    """Empty boundaries: of labels that are known for no sequence."""
+    return [[] for _ in labels]
+
+
 def _iamb(task: _Task) -> Solve:
     return lambda labels: iamb_of_many(task.test, [task.targets[i] for i in labels], task.alpha)
 
@@ -163,7 +168,7 @@ def _blocks(data: EventDataset, method: str, config: BaselineConfig) -> Iterator
     """The labels in blocks, the most frequent first; studies by their most frequent label."""
     for study in sorted(data.studies(), key=lambda study: -int(study.support.max())):
         task = _task(study, config)
-        solve = SOLVERS[method](task)
+        solve = SOLVERS[method](task) if len(study) else _nothing
         order = np.argsort(-study.support, kind="stable").tolist()
         for at in range(0, len(order), BLOCK_LABELS):
             yield _Block(task, solve, order[at : at + BLOCK_LABELS])

@@ -270,8 +270,8 @@ class _Part:
 
     @classmethod
     def of(cls, candidates: _Candidates, split: _Split, rows: Ints | slice) -> "_Part":
-        X, own = candidates.X[rows], split.take(rows)
-        whole, fitted, held_out = (X[which].tocsc() for which in (slice(None), ~own.held, own.held))
+        X, own = candidates.X if isinstance(rows, slice) else candidates.X[rows], split.take(rows)
+        whole, fitted, held_out = (part.tocsc() for part in (X, X[~own.held], X[own.held]))
         everywhere = Ubiquitous.of(whole, candidates.keys, candidates.size, MIN_POSITIVES)
         return cls(rows, own, whole, fitted, held_out, everywhere)
 
