@@ -294,3 +294,21 @@ def test_value_names_that_are_no_list_are_refused(driven: Path) -> None:
     path.write_text(json.dumps({**content, "value_names": 7}), "utf-8")
     with pytest.raises(DataError, match="value_names is 7, not a list"):
         EventDataset.load(driven)
+
+
+@pytest.fixture
+def half_known(tiny: EventDataset, tmp_path: Path) -> Path:
+    tiny.knowing(tiny.label_matrix().toarray() > 0).save(tmp_path / "half")
+    return tmp_path / "half"
+
+
+def test_a_missing_file_of_known_labels_is_refused_by_name(half_known: Path) -> None:
+    (half_known / "known.npy").unlink()
+    with pytest.raises(DataError, match=r"damaged: .*known\.npy"):
+        EventDataset.load(half_known)
+
+
+def test_offsets_of_known_labels_that_fall_are_refused(half_known: Path) -> None:
+    np.save(half_known / "known_offsets.npy", np.array([0, 3, 2, 3, 4]))
+    with pytest.raises(DataError, match=r"known_offsets\.npy does not rise from 0 to 4"):
+        EventDataset.load(half_known)

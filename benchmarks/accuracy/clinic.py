@@ -1,10 +1,12 @@
 """From raw records to causes with options alone: the regime `clinic`, and worlds without a cause.
 
 `discover` is run as a person would run it, on the written tables, with look-back, washout, attributes,
-families, numbers and the confounding site adjusted for. Counted are planted causes that are missed, other
-event types that are reported, and records of the outcome among them. `--null N` makes N data sets whose
-outcomes fall at random times and counts the labels that get any edge, and the rules about lateness or counts.
-Run: `.venv/bin/python -m benchmarks.accuracy.clinic [--seeds 0 1 2 3 4] [--null 20]`
+families, numbers and the confounding site adjusted for: all labels of a seed at once, or with `--one-by-one`
+each by itself. Counted are planted causes that are missed, other event types that are reported, records of
+the outcome among them, and causes of other labels that seem to prevent one. `--null N` makes N data sets
+whose outcomes fall at random times and counts the labels that get any edge, and the rules about lateness or
+counts.
+Run: `.venv/bin/python -m benchmarks.accuracy.clinic [--seeds 0 1 2 3 4] [--null 20] [--one-by-one]`
 """
 
 import argparse
@@ -12,6 +14,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +34,16 @@ def main() -> None:
     parser.add_argument("--null", type=int, default=20, help="data sets without a cause")
     parser.add_argument("--max-time", default="5m")
     parser.add_argument("--preset", default="default")
+    parser.add_argument("--one-by-one", action="store_true", help="a run for each label")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     settings = ["--max-time", options.max_time, "--preset", options.preset]
-    rows = [row for seed in options.seeds for row in planted(seed, settings)]
+    rows = [row for seed in options.seeds for row in planted(seed, settings, options.one_by_one)]
     nothing = [null(seed, settings) for seed in range(options.null)]
     result = {
         **provenance(0),
         "preset": options.preset,
+        "one_by_one": options.one_by_one,
         "planted": rows,
         "null": nothing,
         **summary(rows, nothing),
@@ -47,31 +52,42 @@ def main() -> None:
     print(f"written to {save('clinic', result, options.out)}")
 
 
-def planted(seed: int, settings: list[str]) -> list[dict[str, Any]]:
+def planted(seed: int, settings: list[str], one_by_one: bool) -> list[dict[str, Any]]:
     """Every label of one world: missed causes, other edges, and records of the outcome among them."""
     records = simulate("clinic", seed=seed)
+    labels = records.truth.labels
     with tempfile.TemporaryDirectory() as folder:
         records.write(folder)
-        return [_label(records, Path(folder), seed, label, settings) for label in records.truth.labels]
+        runs = [[label] for label in labels] if one_by_one else [labels]
+        return [row for run in runs for row in _run(records, Path(folder), seed, run, settings)]
 
 
-def _label(records: Any, folder: Path, seed: int, label: str, settings: list[str]) -> dict[str, Any]:
+def _run(
+    records: Any, folder: Path, seed: int, labels: list[str], settings: list[str]
+) -> Iterator[dict[str, Any]]:
+    """Some labels in one run of the command; one alone is asked for by name."""
     beside = ["--static", f"{folder}/static.parquet", "--parents", f"{folder}/codes.parquet"]
-    more = ["--numeric-value", "numeric_value", "--adjust", "site", "--only", label]
-    graph, rules, levels = discover(folder, label, [*CUT, *beside, *more, *settings])
-    found, vocabulary = set(graph.boundary(label)), folder / f"run {label}" / "model" / "vocabulary.json"
-    true = set(records.truth_for(Vocabulary.from_json(vocabulary).event_names).boundary(label))
-    row = {
-        "seed": seed,
-        "label": label,
-        "missed": sorted(true - found),
-        "others": sorted(found - true),
-        "records": sorted(found & set(records.post_outcome.get(label, ()))),
-        "rule": rules.get(label),
-        "verdict": levels.get(label),
-    }
-    print(row, flush=True)
-    return row
+    more = ["--numeric-value", "numeric_value", "--adjust", "site"]
+    only = ["--only", labels[0]] if len(labels) == 1 else []
+    graph, rules, levels = discover(folder, labels[0], [*CUT, *beside, *more, *only, *settings])
+    vocabulary = folder / f"run {labels[0]}" / "model" / "vocabulary.json"
+    truth = records.truth_for(Vocabulary.from_json(vocabulary).event_names)
+    causes = {event for label in truth.labels for event in truth.boundary(label)}
+    for label in labels:
+        found, true = set(graph.boundary(label)), set(truth.boundary(label))
+        prevents = set(graph.edges.filter(label=label, sign=-1)["event"])
+        row = {
+            "seed": seed,
+            "label": label,
+            "missed": sorted(true - found),
+            "others": sorted(found - true),
+            "records": sorted(found & set(records.post_outcome.get(label, ()))),
+            "causes_of_others_that_prevent": sorted((prevents & causes) - true),
+            "rule": rules.get(label),
+            "verdict": levels.get(label),
+        }
+        print(row, flush=True)
+        yield row
 
 
 def null(seed: int, settings: list[str]) -> dict[str, Any]:
@@ -110,6 +126,7 @@ def summary(rows: list[dict[str, Any]], nothing: list[dict[str, Any]]) -> dict[s
         "causes_missed": sum(len(row["missed"]) for row in rows),
         "others_reported": sum(len(row["others"]) for row in rows),
         "records_reported": sum(len(row["records"]) for row in rows),
+        "causes_of_others_that_prevent": sum(len(row["causes_of_others_that_prevent"]) for row in rows),
         "null_labels": sum(row["labels"] for row in nothing),
         "null_labels_with_edge": sum(len(row["with_edge"]) for row in nothing),
         "null_rules_of_arrangement": sum(len(row["arranged"]) for row in nothing),

@@ -27,6 +27,7 @@ class Batch:
     lengths: NDArray[np.int64]  # (B,) real positions, BOS and EOS included
     labels: NDArray[np.float32]  # (B, Y)
     values: NDArray[np.float32] = field(default_factory=lambda: _no_values(0, 0))  # (B, L, C)
+    known: NDArray[np.bool_] | None = None  # (B, Y) which labels are known; None: all
 
     def __post_init__(self) -> None:
         if self.values.shape[-1] == 0:  # not given: as wide as the others, so that every batch can be sliced
@@ -45,13 +46,15 @@ class Batch:
     @property
     def unlabelled(self) -> "Batch":
         """The same sequences without their labels."""
-        return replace(self, labels=np.zeros((len(self.ids), 0), np.float32))
+        return replace(self, labels=np.zeros((len(self.ids), 0), np.float32), known=None)
 
     def rows(self, which: "NDArray[np.int64] | slice", width: int | None = None) -> "Batch":
         """Some sequences, repeats allowed, in their first `width` positions or in all; slices make views."""
         ids = self.ids[which, :width]
         lengths = np.minimum(self.lengths[which], ids.shape[1])
-        return Batch(ids, self.times[which, :width], lengths, self.labels[which], self.values[which, :width])
+        known = None if self.known is None else self.known[which]
+        values = self.values[which, :width]
+        return Batch(ids, self.times[which, :width], lengths, self.labels[which], values, known)
 
     def hide(self, where: NDArray[np.bool_]) -> "Batch":
         """The same sequences with the events at `where` (B, L) unknown; they keep their place and time."""
@@ -93,12 +96,17 @@ class Batches:
         times[is_event] = _since_first(shown, self._data.times)
         each, end = np.arange(len(rows)), lengths - 1
         ids[each, end], times[each, end] = EOS, times[each, end - 1]
-        return Batch(ids, times, lengths, self._labels(rows), self._values(shown, is_event))
+        known = None if self._data.known is None else self._data.known.take(rows).matrix(self._n_labels)
+        return Batch(ids, times, lengths, self._labels(rows), self._values(shown, is_event), known)
+
+    @property
+    def _n_labels(self) -> int:
+        return len(self._data.label_names)
 
     def _labels(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Which labels the sequences carry, as 0 and 1: (B, Y)."""
         carried = self._data.label_rows.take(rows)
-        labels = np.zeros((len(rows), len(self._data.label_names)), np.float32)
+        labels = np.zeros((len(rows), self._n_labels), np.float32)
         labels[np.repeat(np.arange(len(rows)), carried.lengths), carried.gather(self._data.labels)] = 1.0
         return labels
 

@@ -8,8 +8,7 @@ Selecting makes a view on the same columns, which may be files mapped into memor
 
 import json
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast, overload
@@ -22,6 +21,8 @@ from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.event_kinds import EventKinds
+from eventcargo.known_labels import KnownLabels
+from eventcargo.ragged import Ragged
 from eventcargo.sequences import EventSequence, check_sequences, check_value_names, stack_values
 from eventcargo.storage import read_columns, write_columns
 
@@ -34,40 +35,6 @@ SAVED_AT_ONCE = 100_000
 """Sequences gathered at once when a data set is saved, so that it may be larger than memory."""
 
 
-@dataclass(frozen=True)
-class Ragged:
-    """Rows of unequal length on flat columns: row i is `column[starts[i]:stops[i]]`."""
-
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-
-    @classmethod
-    def from_offsets(cls, offsets: NDArray[np.int64]) -> "Ragged":
-        return cls(offsets[:-1], offsets[1:])
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        return self.stops - self.starts
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:
-        """Offsets of these rows once they are contiguous."""
-        return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
-
-    def take(self, rows: NDArray[np.int64]) -> "Ragged":
-        return Ragged(self.starts[rows], self.stops[rows])
-
-    def gather(self, column: NDArray[Any]) -> NDArray[Any]:
-        """The rows of `column`, one after the other; a view if they are contiguous already."""
-        if len(self.starts) == 0:
-            return column[:0]
-        if np.array_equal(self.starts[1:], self.stops[:-1]):
-            return column[self.starts[0] : self.stops[-1]]
-        lengths, offsets = self.lengths, self.offsets
-        positions = np.arange(offsets[-1]) + np.repeat(self.starts - offsets[:-1], lengths)
-        return cast(NDArray[Any], column[positions])
-
-
 class EventDataset:
     """Sequences of events with labels.
 
@@ -76,7 +43,8 @@ class EventDataset:
     `values` are further numbers of every event (mileage, temperature), one column for each of `value_names`,
     NaN if not recorded. `groups` numbers the group of each sequence (None: each is its own): what must not be
     torn apart by a split, such as the sequences of one patient. `kinds` says which event types are
-    attributes, families or thresholds.
+    attributes, families or thresholds. `known` says which labels are known for which sequence (None: all): a
+    label that a sequence does not carry is absent only if it is known, and says nothing otherwise.
 
     >>> data = EventDataset.from_sequences([
     ...     EventSequence("car1", ("P01", "U02"), (0.0, 3.5), ("brake",)),
@@ -101,6 +69,7 @@ class EventDataset:
         value_names: Sequence[str] = (),
         groups: NDArray[np.int32] | None = None,
         kinds: EventKinds = EventKinds(),  # noqa: B008 (frozen)
+        known: KnownLabels | None = None,
     ) -> None:
         self.sequence_ids = sequence_ids
         self.events = _frozen(events)
@@ -115,8 +84,10 @@ class EventDataset:
         self.values = _frozen(np.zeros((len(times), 0)) if values is None else values)
         self.groups = None if groups is None else _frozen(groups)
         self.kinds = kinds
+        self.known = known
         n_groups = len(sequence_ids) if groups is None else len(groups)
-        counts = {len(sequence_ids), len(rows.starts), len(label_rows.starts), n_groups}
+        n_known = len(sequence_ids) if known is None else len(known)
+        counts = {len(sequence_ids), len(rows.starts), len(label_rows.starts), n_groups, n_known}
         assert len(counts) == 1, f"columns disagree on the number of sequences: {sorted(counts)}"
         assert len(events) == len(times), f"{len(events)} events but {len(times)} times"
         expected = (len(times), len(self.value_names))
@@ -233,6 +204,7 @@ class EventDataset:
             value_names=self.value_names,
             groups=None if self.groups is None else self.groups[rows],
             kinds=self.kinds,
+            known=None if self.known is None else self.known.take(rows),
         )
 
     def _positions(self, which: "Sequence[str] | Sequence[int] | NDArray[Any]") -> NDArray[np.int64]:
@@ -370,8 +342,84 @@ class EventDataset:
         return rows[: len(self.label_names)]
 
     @cached_property
+    def n_known(self) -> NDArray[np.int64]:
+        """For how many sequences each label is known."""
+        n_labels = len(self.label_names)
+        if self.known is None:
+            return _frozen(np.full(n_labels, len(self)))
+        return _frozen(self.known.counts(n_labels))
+
+    @property
+    def _known_share(self) -> float:
+        return float(self.n_known.sum()) / max(len(self) * len(self.label_names), 1)
+
+    def known_rows(self, label: int) -> NDArray[np.bool_] | None:
+        """The sequences for which a label is known; None: all."""
+        return None if self.known is None else self.known.sequences(label)
+
+    def known_matrix(self) -> NDArray[np.bool_] | None:
+        """Which labels are known for which sequence: (sequences, labels); None: all."""
+        return None if self.known is None else self.known.matrix(len(self.label_names))
+
+    def knowing(self, known: NDArray[np.bool_] | None) -> "EventDataset":
+        """The same sequences with other known labels, given as (sequences, labels); None: all are known.
+
+        >>> data = EventDataset.from_sequences(
+        ...     [EventSequence("a", (), (), ("x",)), EventSequence("b", (), (), ("x", "y"))])
+        >>> data.knowing(np.array([[True, False], [True, True]])).n_known.tolist()
+        [2, 1]
+        """
+        if known is not None:
+            self._check_known(known)
+        view = self.select(np.arange(len(self)))
+        view.known = None if known is None or known.all() else KnownLabels.of(known)
+        return view
+
+    def _check_known(self, known: NDArray[np.bool_]) -> None:
+        shape = (len(self), len(self.label_names))
+        if known.shape != shape:
+            raise ConfigError(
+                f"known labels of shape {known.shape}; give one value per sequence and label: {shape}"
+            )
+        unknown = int((~known[self.label_matrix().nonzero()]).sum())
+        if unknown:
+            raise ConfigError(
+                f"{counted(unknown, 'label')} carried by a sequence but not known for it; what is carried is "
+                "known"
+            )
+
+    def studies(self) -> "list[EventDataset]":
+        """The data sets in which all labels are known: a study for all labels known for the same sequences.
+
+        Each has the sequences for which its labels are known, and these labels alone. Whatever is asked for
+        label by label is asked in its study, where nothing is unknown.
+
+        >>> data = EventDataset.from_sequences(
+        ...     [EventSequence("a", (), (), ("x",)), EventSequence("b", (), (), ("x", "y"))])
+        >>> known = np.array([[True, False], [True, True]])
+        >>> [(study.label_names, len(study)) for study in data.knowing(known).studies()]
+        [(('x',), 2), (('y',), 1)]
+        """
+        if self.known is None:
+            return [self]
+        alike = self.known.alike(len(self.label_names))
+        return [self.select(rows)._with_labels(labels) for labels, rows in alike]
+
+    def _with_labels(self, kept: NDArray[np.int64]) -> "EventDataset":
+        """The same sequences with some of the labels, all of them known."""
+        number = np.full(len(self.label_names), -1, np.int32)
+        number[kept] = np.arange(len(kept))
+        labels = number[self.label_rows.gather(self.labels)]
+        rows = np.repeat(np.arange(len(self)), self.label_rows.lengths)[labels >= 0]
+        view = self.select(np.arange(len(self)))
+        view.labels, view.known = _frozen(labels[labels >= 0]), None
+        view.label_rows = Ragged.from_offsets(_offsets(np.bincount(rows, minlength=len(self)).tolist()))
+        view.label_names = tuple(self.label_names[label] for label in kept)
+        return view
+
+    @cached_property
     def fingerprint(self) -> str:
-        """A short text that changes with the sequences, events, times, labels, values, names or groups."""
+        """A short text that changes with sequences, events, times, labels, values, names, groups or kinds."""
         code = 0
         for part in self.chunks(100_000):
             columns = (*part.flat(), part.label_rows.offsets, part.label_rows.gather(part.labels))
@@ -386,6 +434,9 @@ class EventDataset:
             code = zlib.crc32(np.ascontiguousarray(self.groups).tobytes(), code)
         if self.kinds:
             code = zlib.crc32(json.dumps(self.kinds.to_dict()).encode(), code)
+        if self.known is not None:
+            for column in (self.known.rows.offsets, self.known.contiguous):
+                code = zlib.crc32(np.ascontiguousarray(column).tobytes(), code)
         return f"{len(self)} sequences, {self.n_events} events, {code:08x}"
 
     def save(self, folder: str | Path) -> None:
@@ -399,6 +450,7 @@ class EventDataset:
             **({"value_names": self.value_names} if self.value_names else {}),
             **({"grouped": True} if self.groups is not None else {}),
             **({"kinds": self.kinds.to_dict()} if self.kinds else {}),
+            **({"known": int(self.known.rows.lengths.sum())} if self.known is not None else {}),
         }
         parts = {
             "offsets": [self.rows.offsets],
@@ -408,6 +460,7 @@ class EventDataset:
             "labels": (part.label_rows.gather(self.labels) for part in self.chunks(SAVED_AT_ONCE)),
             "values": (part.rows.gather(self.values) for part in self.chunks(SAVED_AT_ONCE)),
             "groups": [np.zeros(0, np.int32) if self.groups is None else self.groups],
+            **known_columns(self.known),
         }
         write_columns(Path(folder), header, parts, int(self.label_rows.lengths.sum()), self.sequence_ids)
 
@@ -429,6 +482,7 @@ class EventDataset:
             value_names=header.get("value_names", ()),
             groups=columns.get("groups"),
             kinds=EventKinds.from_dict(header.get("kinds", {})),
+            known=_known(columns),
         )
 
     def __repr__(self) -> str:
@@ -441,12 +495,16 @@ class EventDataset:
             return head
         low, middle, high = (int(value) for value in np.quantile(self.lengths, [0, 0.5, 1]))
         values = [f"  values              {', '.join(self.value_names)}"] if self.value_names else []
+        known = (
+            [f"  labels known        {self._known_share:.1%} of sequences and labels"] if self.known else []
+        )
         return "\n".join(
             [
                 head,
                 f"  events a sequence   {low:,} to {high:,}, median {middle:,}",
                 f"  labels a sequence   {self.label_rows.lengths.mean():.2f} on average, "
                 f"{int((self.label_rows.lengths == 0).sum()):,} sequences without",
+                *known,
                 f"  times               {describe_times(self)}",
                 *values,
             ]
@@ -474,6 +532,17 @@ def first_appearances(values: NDArray[Any]) -> NDArray[np.int64]:
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[number]
+
+
+def known_columns(known: KnownLabels | None) -> dict[str, list[NDArray[Any]]]:
+    """The columns of known labels as they are stored; none if all are known."""
+    return {} if known is None else {"known_offsets": [known.rows.offsets], "known": [known.contiguous]}
+
+
+def _known(columns: Mapping[str, NDArray[Any]]) -> KnownLabels | None:
+    if "known" not in columns:
+        return None
+    return KnownLabels(Ragged.from_offsets(np.asarray(columns["known_offsets"])), columns["known"])
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -26,8 +26,11 @@ COLUMNS: dict[str, np.dtype[Any]] = {
     "labels": np.dtype(np.int32),
     "values": np.dtype(np.float64),
     "groups": np.dtype(np.int32),
+    "known_offsets": np.dtype(np.int64),
+    "known": np.dtype(np.int32),
 }
-"""The files of a saved data set and their types; `values` and `groups` exist only if the header says so."""
+"""The files of a saved data set and their types; `values`, `groups` and `known` exist only if the header says
+so."""
 
 
 def write_columns(
@@ -66,10 +69,15 @@ def read_columns(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]],
 
 
 def _shapes(header: Mapping[str, Any], n_labels: int) -> dict[str, tuple[int, ...]]:
-    """The shape of every stored column; a data set without values or groups has no file for them."""
+    """The shape of every stored column; what a data set does not have has no file."""
     value_names = header.get("value_names", ())
     values = {"values": (header["events"], len(value_names))} if value_names else {}
     groups = {"groups": (header["sequences"],)} if header.get("grouped") else {}
+    known = (
+        {"known_offsets": (header["sequences"] + 1,), "known": (header["known"],)}
+        if "known" in header
+        else {}
+    )
     return {
         "offsets": (header["sequences"] + 1,),
         "events": (header["events"],),
@@ -78,6 +86,7 @@ def _shapes(header: Mapping[str, Any], n_labels: int) -> dict[str, tuple[int, ..
         "labels": (n_labels,),
         **values,
         **groups,
+        **known,
     }
 
 
@@ -119,7 +128,8 @@ def _check_columns(
             raise DataError(f"{folder}/{name}.npy has shape {columns[name].shape}, expected {shape}")
         if columns[name].dtype != COLUMNS[name]:
             raise DataError(f"{folder}/{name}.npy holds {columns[name].dtype}, expected {COLUMNS[name]}")
-    for name, (end,) in (("offsets", expected["events"]), ("label_offsets", expected["labels"])):
+    ends = {"offsets": "events", "label_offsets": "labels", "known_offsets": "known"}
+    for name, (end,) in ((name, expected[ends[name]]) for name in ends if name in expected):
         offsets = columns[name]
         if offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) < 0).any():
             raise DataError(f"{folder}/{name}.npy does not rise from 0 to {end:,}; write it again")

@@ -23,7 +23,10 @@ SHORT = 3
 
 @dataclass(frozen=True)
 class Summary:
-    """Figures of a data set; quantiles are at 0, 5, 25, 50, 75, 95 and 100 percent."""
+    """Figures of a data set; quantiles are at 0, 5, 25, 50, 75, 95 and 100 percent.
+
+    `share_known` is the share of the pairs of a sequence and a label in which the label is known.
+    """
 
     sequences: int
     events: int
@@ -33,6 +36,7 @@ class Summary:
     support_quantiles: list[float]
     share_without_label: float
     labels_per_sequence: float
+    share_known: float
     time_kind: str
     time_range: tuple[float, float] | None
     times: str
@@ -66,6 +70,7 @@ def summarise(data: "EventDataset") -> Summary:
         support_quantiles=_quantiles(data.support),
         share_without_label=float((data.label_rows.lengths == 0).mean()) if len(data) else 0.0,
         labels_per_sequence=float(data.label_rows.lengths.mean()) if len(data) else 0.0,
+        share_known=float(data.n_known.sum() / max(len(data) * len(data.label_names), 1)),
         time_kind=data.time_kind,
         time_range=data.time_range,
         times=describe_times(data),
@@ -86,7 +91,7 @@ def _spans(data: "EventDataset") -> NDArray[np.float64]:
 
 
 def _problems(data: "EventDataset", occurs_in: NDArray[np.int64]) -> Iterator[str]:
-    support = data.support
+    support, known = data.support, "" if data.known is None else " for which it is known"
     counts = (
         (int((support == 0).sum()), "label", "in no sequence; no cause can be found"),
         (
@@ -95,9 +100,9 @@ def _problems(data: "EventDataset", occurs_in: NDArray[np.int64]) -> Iterator[st
             f"in fewer than {RARE_SUPPORT} sequences; do not believe the boundary",
         ),
         (
-            int((support == len(data)).sum()),
+            int((support == data.n_known).sum()),
             "label",
-            "in every sequence; without sequences that lack the label, no cause can be found",
+            f"in every sequence{known}; without sequences that lack the label, no cause can be found",
         ),
         (
             int((occurs_in == len(data)).sum()),

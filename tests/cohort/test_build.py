@@ -63,8 +63,7 @@ def test_a_look_back_may_be_a_number_of_events() -> None:
 
 def test_labels_within_the_horizon_belong_to_an_index() -> None:
     outcomes = pl.concat([OUTCOMES, OUTCOMES.with_columns(when=10.0, label=pl.lit("worse"))])
-    with pytest.warns(EventCargoWarning, match="share one cohort"):
-        data = build(Cohort(label_time="when", horizon="2", controls=0), outcomes=outcomes).data
+    data = build(Cohort(label_time="when", horizon="2", controls=0), outcomes=outcomes).data
     assert [sequence.labels for sequence in data] == [("bad", "worse"), ("worse",)]
 
 
@@ -247,12 +246,6 @@ def test_one_label_can_be_looked_at_alone() -> None:
     assert built.data.sequence_ids.to_pylist() == ["a@9.5"]
     with pytest.raises(ConfigError, match="no such label; use bad, worse"):
         build(Cohort(label_time="when", only=("good",)), outcomes=outcomes)
-
-
-def test_several_labels_in_one_cohort_are_warned_of() -> None:
-    outcomes = pl.concat([OUTCOMES, OUTCOMES.with_columns(label=pl.lit("worse"), when=9.5)])
-    with pytest.warns(EventCargoWarning, match="2 labels share one cohort.*only='bad'"):
-        build(Cohort(label_time="when", controls=0), outcomes=outcomes)
 
 
 def test_no_sequence_ends_within_the_washout_after_an_outcome() -> None:

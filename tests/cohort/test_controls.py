@@ -19,7 +19,7 @@ def risk_sets(
 
 def draw(risk: RiskSets, per_case: int = 5) -> list[tuple[int, float]]:
     outcomes = risk.outcomes
-    found = draw_controls(risk, outcomes.subjects, outcomes.times, per_case, seed=0)
+    found = draw_controls(risk, outcomes.subjects, outcomes.times, per_case, seed=0)[:2]
     return sorted(zip(*(column.tolist() for column in found), strict=True))
 
 
@@ -40,6 +40,14 @@ def test_a_control_has_an_outcome_behind_it_if_the_case_has() -> None:
     assert {(2, 8.0), (3, 9.0)} & found == set()  # as old as the second outcome, but without a first
     assert (1, 7.0) in found
     assert {subject for subject, time in found if time - subject == 2.0} == {2, 3}
+
+
+def test_a_control_is_as_old_as_the_case_it_was_drawn_for() -> None:
+    risk = risk_sets([9.0] * 9, [(0, 4.0), (1, 3.0), (1, 8.0)])
+    subjects, times = risk.outcomes.subjects, risk.outcomes.times
+    found, moments, cases = draw_controls(risk, subjects, times, 6, seed=0)
+    assert len(cases) > 4
+    assert (moments - found == (times - subjects)[cases]).all()
 
 
 def test_no_control_is_drawn_twice() -> None:

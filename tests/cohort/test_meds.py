@@ -45,3 +45,15 @@ def test_prediction_times_are_index_times_with_the_events_at_that_time(meds: Pat
     data = build_cohort(Cohort(lookback="30d"), Tables(meds, meds / "died.parquet")).data
     assert [sequence.events for sequence in data] == [("SEX//F", "creatinine", "I21.0"), ("creatinine",)]
     assert [sequence.labels for sequence in data] == [("died",), ()]
+
+
+def test_a_label_is_unknown_at_prediction_times_of_other_tasks(meds: Path) -> None:
+    for task, subject in (("died", 2), ("fell", 1)):
+        (meds / "labels" / task).mkdir(parents=True)
+        row = {"subject_id": [subject], "prediction_time": [day(5)], "boolean_value": [True]}
+        pl.DataFrame(row).write_parquet(meds / "labels" / task / "0.parquet")
+    data = build_cohort(Cohort(index="prediction"), Tables(meds, meds / "labels")).data
+    assert [sequence.labels for sequence in data] == [("fell",), ("died",)]
+    known = data.known_matrix()
+    assert known is not None
+    assert known.tolist() == [[False, True], [True, False]]

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from eventcargo.discovery.run_folder import (
@@ -76,6 +77,13 @@ def data(mileage: float | None = None) -> EventDataset:
 def test_value_columns_do_not_make_other_data() -> None:
     assert data_fingerprint(data(5.0)) == data_fingerprint(data(6.0)) == data_fingerprint(data())
     assert data(5.0).fingerprint != data().fingerprint
+
+
+def test_unknown_labels_make_other_data() -> None:
+    sequences = [EventSequence(str(at), ("P01",), (0.0,), ("brake",) * at, ((5.0,),)) for at in range(2)]
+    known = EventDataset.from_sequences(sequences, value_names=["mileage"])
+    unknown = known.knowing(np.array([[False], [True]]))
+    assert data_fingerprint(known) != data_fingerprint(unknown)
 
 
 def begun(folder: Path, *stages: str) -> None:

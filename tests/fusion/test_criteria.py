@@ -153,6 +153,13 @@ def test_the_cost_is_as_computed_by_hand() -> None:
     assert costs == pytest.approx({"all": 2 * math.log(2), "third": 2 * math.log(3)})
 
 
+def test_the_cost_goes_by_the_sequences_for_which_a_label_is_known() -> None:
+    costs = caig({"a": 50, "b": 50, "c": 0}, n_sequences={"a": 100, "b": 200}, penalty=2.0)
+    assert costs == pytest.approx({"a": 2 * math.log(3), "b": 2 * math.log(5), "c": math.inf})
+    with pytest.raises(DataError, match="'a' has a support of 50 among 40 sequences"):
+        caig({"a": 50}, n_sequences={"a": 40}, penalty=2.0)
+
+
 def test_a_label_never_seen_keeps_no_edge() -> None:
     assert caig({"never": 0}, n_sequences=10, penalty=0.0) == {"never": math.inf}
 

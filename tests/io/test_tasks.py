@@ -44,6 +44,33 @@ def test_categories_are_labels_with_the_task_in_their_name(root, write_task):
     assert (data.label_names, data.support.tolist()) == (("unit=ICU", "unit=ward"), [2, 1])
 
 
+def test_a_label_is_unknown_outside_the_cohort_of_its_task(root, write_task):
+    write_task(root / "labels" / "death" / "0.parquet", [(10, _day(9), True), (7, _day(9), False)])
+    rows = [(10, _day(9), "ICU"), (9, _day(9), "ward")]
+    write_task(root / "labels" / "unit" / "0.parquet", rows, "categorical_value")
+    data = read_meds(root)
+    assert (data.label_names, data.sequence_ids.to_pylist()) == (
+        ("death", "unit=ICU", "unit=ward"),
+        ["10", "7", "9"],
+    )
+    assert data.known_matrix().tolist() == [[True, True, True], [True, False, False], [False, True, True]]
+    assert [study.label_names for study in data.studies()] == [("death",), ("unit=ICU", "unit=ward")]
+
+
+def test_subjects_kept_from_outside_all_cohorts_lack_all_labels(root, write_task):
+    write_task(root / "labels" / "death" / "0.parquet", [(10, _day(9), True)])
+    write_task(root / "labels" / "fall" / "0.parquet", [(7, _day(9), True)])
+    data = read_meds(root, cohort_only=False)
+    assert data.known_matrix().tolist() == [[True, False], [False, True], [True, True]]
+
+
+def test_tasks_with_the_same_samples_leave_nothing_unknown(root, write_task):
+    for task in ("death", "fall"):
+        rows = [(subject, _day(9), subject == 10) for subject in (10, 9, 7)]
+        write_task(root / "labels" / task / "0.parquet", rows)
+    assert read_meds(root).known is None
+
+
 @pytest.mark.parametrize("value", ["integer_value", "float_value"])
 def test_numbers_0_and_1_are_labels(root, value, write_task):
     write_task(root / "task.parquet", [(10, _day(9), 1), (7, _day(9), 0), (9, _day(9), 0)], value)

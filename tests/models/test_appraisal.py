@@ -47,6 +47,42 @@ def test_a_label_as_good_as_its_base_rate_is_not_trusted(mixed: tuple[np.ndarray
     assert "not clearly better than the base rate on 50 held-out examples" in guessed.reason
 
 
+@pytest.mark.parametrize("groups", [None, np.arange(100) // 3])
+def test_a_label_is_measured_where_it_is_known(
+    mixed: tuple[np.ndarray, np.ndarray], groups: np.ndarray | None
+) -> None:
+    truth, logits = mixed
+    known = truth | (np.random.default_rng(0).random(truth.shape) < 0.3)
+    names, support = ("L0", "L1"), np.array([30, 30])
+    rows = label_quality(names, support, RATES, truth, 2 * logits, logits, groups, known)
+    for at, row in enumerate(rows):
+        own, column = known[:, at], slice(at, at + 1)
+        measured = (each[own, column] for each in (truth, 2 * logits, logits))
+        own_groups = None if groups is None else groups[own]
+        oracle = label_quality(names[column], support[column], RATES[column], *measured, own_groups)
+        assert row == oracle[0]
+    pairs = truth[known][:, None], 2 * logits[known][:, None], logits[known][:, None]
+    overall, flat = overall_quality(rows, truth, 2 * logits, logits, known), overall_quality(rows, *pairs)
+    assert overall["calibration_error"] == flat["calibration_error"]
+    assert overall["raw_calibration_error"] == flat["raw_calibration_error"]
+
+
+def test_a_label_is_trusted_by_its_lead_where_it_is_known() -> None:
+    truth, known = np.arange(100)[:, None] == 0, np.arange(100)[:, None] < 2
+    logits = np.where(truth | ~known, 4.0, -4.0)
+    figures = np.array([9]), np.array([0.5]), truth, logits, logits
+    assert label_quality(("a",), *figures, None, known)[0].trusted
+
+
+def test_a_label_known_for_no_held_out_sequence_is_not_trusted() -> None:
+    truth = np.zeros((10, 1), bool)
+    nothing = np.zeros((10, 1), bool)
+    row = label_quality(
+        ("a",), np.array([9]), np.array([0.5]), truth, truth - 3.0, truth - 3.0, None, nothing
+    )[0]
+    assert (row.reason, row.log_loss) == ("no held-out example to judge it by", 0.0)
+
+
 def test_a_label_without_held_out_examples_is_not_trusted() -> None:
     row = rows_of(np.zeros((10, 1), bool), np.full((10, 1), -3.0), np.array([0.1]))[0]
     assert (row.f1, row.auroc, row.average_precision) == (None, None, None)

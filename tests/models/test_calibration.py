@@ -6,6 +6,7 @@ import pytest
 from eventcargo.models.calibration import (
     Answers,
     Calibration,
+    base_losses,
     choose_gates,
     fit_slopes,
     gated,
@@ -51,6 +52,48 @@ def test_a_lead_is_in_standard_errors() -> None:
     better = np.zeros((100, 1))
     worse = np.where(np.arange(100) % 2 == 0, 1.0, -0.5)[:, None]  # mean .25, deviation .75
     assert lead(worse, better) == pytest.approx(0.25 * 10 / 0.75)
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(2_000) // 3])
+def test_corrections_rest_on_known_labels(groups: np.ndarray | None) -> None:
+    rng = np.random.default_rng(1)
+    linear = rng.normal(0, 3, (2_000, 1))
+    whole = linear + rng.normal(0, 1, linear.shape)
+    truth, known = draw(whole), rng.random(linear.shape) < 0.5
+    truth &= known
+    answers = Answers(truth, linear, whole, linear / 2, groups, known)
+    alone = Answers(truth, linear, whole, linear / 2, groups).rows(known[:, 0])
+    found, expected = Calibration.fit(answers), Calibration.fit(alone)
+    assert (found.gate, found.end_slope, found.prefix_slope) == (
+        expected.gate,
+        expected.end_slope,
+        expected.prefix_slope,
+    )
+    assert found.gate == [1.0]
+    assert fit_slopes(truth, whole) != found.end_slope
+    assert answers.mean_loss(whole) == pytest.approx(alone.mean_loss(alone.whole))
+    assert base_losses(truth, known) == pytest.approx(base_losses(truth[known[:, 0]]))
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(300) // 3])
+def test_a_lead_is_measured_in_known_rows(groups: np.ndarray | None) -> None:
+    rng = np.random.default_rng(0)
+    worse, better, known = rng.random((300, 2)), rng.random((300, 2)), rng.random((300, 2)) < 0.3
+    for at, found in enumerate(lead(worse, better, groups, known)):
+        rows = known[:, at]
+        own = None if groups is None else groups[rows]
+        assert found == lead(worse[rows, at : at + 1], better[rows, at : at + 1], own)[0]
+
+
+def test_a_network_that_always_helps_passes_the_gate_of_a_label_that_is_rarely_known() -> None:
+    known, truth = np.arange(2_000)[:, None] < 8, np.arange(2_000)[:, None] % 2 == 0
+    whole, linear = np.where(truth, 3.0, -3.0), np.zeros((2_000, 1))
+    assert choose_gates(Answers(truth & known, linear, whole, whole, None, known)).tolist() == [1.0]
+
+
+def test_a_label_known_nowhere_has_no_lead() -> None:
+    nothing = np.zeros((9, 1), bool)
+    assert lead(np.ones((9, 1)), np.zeros((9, 1)), None, nothing).tolist() == [0.0]
 
 
 def test_a_transformer_that_adds_noise_is_left_out() -> None:

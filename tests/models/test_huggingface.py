@@ -137,6 +137,16 @@ def test_a_fitted_head_tells_short_sequences_apart_even_on_an_untrained_model() 
     assert np.array_equal(found > 0.5, data.label_matrix().toarray() == 1)
 
 
+def test_unknown_labels_are_no_examples_for_the_head() -> None:
+    pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "b")] * 8
+    labels = [("bad",) if "a" in pair and i < 16 else () for i, pair in enumerate(pairs)]
+    data = EventDataset.from_sequences(
+        [EventSequence(f"{i:02}", pair, (0.0, 1.0), labels[i]) for i, pair in enumerate(pairs)]
+    ).knowing(np.arange(32)[:, None] < 16)
+    found = label_probabilities(_for(data).fit_labels(data, epochs=120, tokens=32), data)
+    assert np.array_equal(found[:, 0] > 0.5, ["a" in pair for pair in pairs])
+
+
 def test_fitting_the_head_leaves_the_model_as_it_is() -> None:
     train = _chain()
     model = _for(train)

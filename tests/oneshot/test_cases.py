@@ -36,6 +36,14 @@ def test_costly_labels_are_tested_in_a_limited_number(fitted: Transformer, chain
     assert (found.present.toarray() <= chain.label_matrix().toarray()).all()
 
 
+def test_an_unknown_label_is_never_nearly_predicted(fitted: Transformer, chain: EventDataset) -> None:
+    carried = chain.label_matrix().toarray() > 0
+    known = carried | (np.random.default_rng(0).random(carried.shape) < 0.5)
+    found = chosen(fitted, chain.knowing(known), absent=100.0)
+    assert np.array_equal(found.absent.toarray() > 0, known & ~carried)
+    assert np.array_equal(found.present.toarray()[:, [0, 2]] > 0, carried[:, [0, 2]])
+
+
 def test_no_limit_means_all(fitted: Transformer, chain: EventDataset) -> None:
     assert count(chosen(fitted, chain, max_cases=0).present) == chain.support.tolist()
 

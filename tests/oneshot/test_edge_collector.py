@@ -34,6 +34,17 @@ def test_every_label_has_its_carriers_of_all_sequences(process: ExactProcess) ->
     }
 
 
+def test_unknown_sequences_do_not_count_among_those_of_a_label(process: ExactProcess) -> None:
+    data, model = process.sample(40, seed=2).data, Oracle(process)
+    carried = data.label_matrix().toarray() > 0
+    data = data.knowing(carried | (np.arange(40) < 10)[:, None])
+    seeds = sequence_seeds(data, 0)
+    cases = select_cases(model, data, CasesConfig(), seeds)
+    table = score_shard(model, data, cases, [ConfiguredTest(TotalTest(), StaticThreshold(0.2))], seeds)
+    expected = (carried.sum(axis=0) + (~carried[:10]).sum(axis=0)).tolist()
+    assert table.positives["sequences"].to_list() == expected
+
+
 def entropy(p: float) -> float:
     return float(-p * np.log(p) - (1 - p) * np.log1p(-p))
 

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -36,6 +37,15 @@ def test_support_is_counted_in_the_data() -> None:
         2,
         1,
     ]
+
+
+def test_the_sequences_for_which_a_label_is_known_are_counted_where_not_all_are() -> None:
+    data = dataset([("s1", "A", "brake"), ("s2", "A", "fuel"), ("s3", "A", "")])
+    content = ReportInput(LabelGraph.from_boundaries({"brake": [], "fuel": [], "odd": []}), data)
+    assert "known" not in build_page_data(content, max_sequences=8).overview["labels"][0]
+    known = data.knowing(np.array([[True, False], [True, True], [True, False]]))
+    lines = build_page_data(replace(content, data=known), max_sequences=8).overview["labels"]
+    assert [line.get("known") for line in lines] == [3, 1, None]
 
 
 def test_support_of_a_label_that_the_data_do_not_know_is_the_graph_s() -> None:

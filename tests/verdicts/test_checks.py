@@ -2,6 +2,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -306,3 +307,21 @@ def test_labels_that_share_a_forbidden_cause_do_not_surprise() -> None:
     boundaries = graph({"bad": ["x"], "worse": ["x"]})
     assert len(found(checks.check_together, data, boundaries)) == 1
     assert known(checks.check_together, data, boundaries, NO_W) == []
+
+
+def test_what_a_member_decides_is_counted_where_the_label_is_known() -> None:
+    bad, good, other, unknown = (("x",), ("bad",), 40), (("x",), (), 40), (("y",), (), 40), (("x",), (), 200)
+    data = sequences(bad, good, other, unknown).knowing(np.arange(320)[:, None] < 120)
+    _, reason = one(checks.check_explained, data, graph())
+    assert "of 80 sequences with it alone, 50% carry the label" in reason
+
+
+def test_labels_that_are_not_studied_together_are_not_compared() -> None:
+    """Sequences known for both labels are those of cases with both, and of their controls."""
+    both, none = (("x",), ("bad", "worse"), 40), (("x",), (), 40)
+    data = sequences(both, none, (("x",), ("bad",), 40), (("x",), ("worse",), 40))
+    known = np.ones((160, 2), bool)
+    known[80:120, 1] = known[120:, 0] = False
+    found_graph = graph({"bad": ["x"], "worse": ["x"]})
+    assert found(checks.check_together, data[:80], found_graph) != []
+    assert found(checks.check_together, data.knowing(known), found_graph) == []

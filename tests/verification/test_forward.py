@@ -24,8 +24,8 @@ def grown(
     data: EventDataset, rounds: int = 5, alpha: float = 0.05, min_gain: float = 10.0, barred: str = ""
 ) -> str:
     label_test = LabelTest(VerifyData(data), 0, [], min_gain)
-    allowed = np.array([[name not in barred for name in data.event_names]])
-    forward_select([label_test], rounds, alpha, allowed if barred else None)
+    label_test.barred = np.array([name in barred for name in data.event_names]) if barred else None
+    forward_select([label_test], rounds, alpha)
     return "".join(sorted(data.event_names[claim.event] for claim in label_test.claims))
 
 

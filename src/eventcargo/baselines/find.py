@@ -46,8 +46,25 @@ Solve = Callable[[Sequence[int]], list[list[int]]]
 """Returns the boundaries of the labels with these numbers."""
 
 
+@dataclass(frozen=True)
+class _Block:
+    """Some labels of a study whose boundaries grow together."""
+
+    task: _Task
+    solve: Solve
+    labels: list[int]
+
+    def boundaries(self) -> list[list[int]]:
+        return self.solve(self.labels)
+
+
 def _one_by_one(solve: Callable[[int], list[int]]) -> Solve:
     return lambda labels: [solve(label) for label in labels]
+
+
+def _nothing(labels: Sequence[int]) -> list[list[int]]:
+    """Empty boundaries: of labels that are known for no sequence."""
+    return [[] for _ in labels]
 
 
 def _iamb(task: _Task) -> Solve:
@@ -125,28 +142,36 @@ def find_boundaries(
     support = dict(zip(data.label_names, data.support.tolist(), strict=True))
     if not (len(data) and data.event_names and data.label_names):
         return LabelGraph.from_boundaries({label: [] for label in support}, support)
-    task = _task(data, config)
-    solve = SOLVERS[method](task)
-    order = np.argsort(-data.support, kind="stable").tolist()
-    blocks = [order[at : at + BLOCK_LABELS] for at in range(0, len(order), BLOCK_LABELS)]
-    edges, done = list[dict[str, object]](), list[int]()
+    blocks = list(_blocks(data, method, config))
+    names = [block.task.data.label_names[label] for block in blocks for label in block.labels]
+    edges, n_done = list[dict[str, object]](), 0
     alternatives = dict[str, dict[str, dict[str, float]]]()
-    for block, boundaries in zip(blocks, _in_order(solve, blocks, config.workers), strict=True):
+    for block, boundaries in zip(blocks, _in_order(blocks, config.workers), strict=True):
         if deadline.is_over:
             break
-        for label, boundary in zip(block, boundaries, strict=True):
+        task = block.task
+        for label, boundary in zip(block.labels, boundaries, strict=True):
             settled = _settled(task, label, boundary)
             edges += _edges(task, label, settled.boundary)
             gains = named_gains(settled.alternatives, data.event_names, len(task.targets[label].rows))
-            alternatives[data.label_names[label]] = gains
-        done += block
+            alternatives[task.data.label_names[label]] = gains
+        n_done += len(block.labels)
         if progress is not None:
-            progress("baseline", len(done), len(order), f"labels by {method}")
-    names = [data.label_names[label] for label in order]
-    warn_of_left_out(f"no boundary was found by {method}", names[len(done) :], len(names))
-    reached = {data.label_names[label]: support[data.label_names[label]] for label in sorted(done)}
+            progress("baseline", n_done, len(names), f"labels by {method}")
+    warn_of_left_out(f"no boundary was found by {method}", names[n_done:], len(names))
+    reached = {label: support[label] for label in sorted(names[:n_done])}
     graph = LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), reached)
     return graph.with_kinds(data.kinds.families, alternatives)
+
+
+def _blocks(data: EventDataset, method: str, config: BaselineConfig) -> Iterator[_Block]:
+    """The labels in blocks, the most frequent first; studies by their most frequent label."""
+    for study in sorted(data.studies(), key=lambda study: -int(study.support.max())):
+        task = _task(study, config)
+        solve = SOLVERS[method](task) if len(study) else _nothing
+        order = np.argsort(-study.support, kind="stable").tolist()
+        for at in range(0, len(order), BLOCK_LABELS):
+            yield _Block(task, solve, order[at : at + BLOCK_LABELS])
 
 
 def _task(data: EventDataset, config: BaselineConfig) -> _Task:
@@ -159,10 +184,10 @@ def _task(data: EventDataset, config: BaselineConfig) -> _Task:
     return _Task(data, kinds, test, targets, alpha, config)
 
 
-def _in_order(solve: Solve, blocks: Sequence[list[int]], workers: int) -> Iterator[list[list[int]]]:
+def _in_order(blocks: Sequence[_Block], workers: int) -> Iterator[list[list[int]]]:
     n_workers = workers or os.cpu_count() or 1
     with ThreadPoolExecutor(n_workers) as pool:
-        futures = [pool.submit(solve, block) for block in blocks]
+        futures = [pool.submit(block.boundaries) for block in blocks]
         try:
             for future in futures:
                 yield future.result()

@@ -60,6 +60,8 @@ def _rows(summary: Summary) -> Iterator[tuple[str, Any]]:
     yield "labels", show(summary.labels)
     yield "sequences without a label", f"{summary.share_without_label:.1%}"
     yield "labels per sequence", show(summary.labels_per_sequence)
+    if 0 < summary.share_known < 1:
+        yield "labels known, of sequences and labels", f"{summary.share_known:.1%}"
     yield "events that repeat an earlier event", f"{summary.repeated_share:.1%}"
     yield "times", summary.times
 

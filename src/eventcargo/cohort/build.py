@@ -43,10 +43,11 @@ from eventcargo.cohort.survey import Survey, survey
 from eventcargo.cohort.tables import Tables
 from eventcargo.cohort.thresholds import Scale, add_thresholds, given_cuts, quantile_cuts
 from eventcargo.cohort.timing import TimingCounts
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning, argument, counted
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning, argument
 from eventcargo.event_kinds import EventKinds
-from eventcargo.events import EventDataset
+from eventcargo.events import EventDataset, known_columns
 from eventcargo.files import atomic_file, check_new_folder
+from eventcargo.known_labels import KnownLabels
 from eventcargo.storage import write_columns
 
 INDEX, TIMING, COHORT = "index.parquet", "timing.parquet", "cohort.json"
@@ -94,6 +95,7 @@ def _in_memory(data: EventDataset) -> EventDataset:
         data.value_names,
         None if data.groups is None else np.array(data.groups),
         data.kinds,
+        None if data.known is None else KnownLabels(data.known.rows, np.array(data.known.labels)),
     )
 
 
@@ -176,7 +178,6 @@ class _Builder:
                     raise ConfigError(f"{argument('every', cohort.every)}: use a time above 0")
                 self.index = in_windows(self.outcomes, self._histories(), every, horizon or every)
             else:
-                _warn_of_pooling(self.outcomes)
                 self.index, self.controls_missing = at_outcomes(
                     self.outcomes,
                     self._histories(),
@@ -336,6 +337,7 @@ class _Builder:
         label_rows = self.index.label_rows.take(moments)
         values = self.tables.values
         kinds = self._kinds(set(names))
+        known = None if self.index.known is None else self.index.known.take(moments)
         header = {
             "sequences": len(moments),
             "events": int(kept.lengths.sum()),
@@ -345,6 +347,7 @@ class _Builder:
             **({"value_names": list(values)} if values else {}),
             **({"grouped": True} if groups is not None else {}),
             **({"kinds": kinds.to_dict()} if kinds else {}),
+            **({"known": int(known.rows.lengths.sum())} if known is not None else {}),
         }
         parts = {
             "offsets": [np.concatenate([[0], np.cumsum(kept.lengths)])],
@@ -354,6 +357,7 @@ class _Builder:
             "labels": [label_rows.gather(self.index.labels)],
             "values": kept.column("values"),
             "groups": [] if groups is None else [groups],
+            **known_columns(known),
         }
         write_columns(out, header, parts, int(label_rows.lengths.sum()), ids)
 
@@ -401,17 +405,6 @@ class _Builder:
             groups=n_groups,
             grouped_by=self.grouping.words,
             labels_also_events=tuple(name for name in self.index.label_names if name in types),
-        )
-
-
-def _warn_of_pooling(outcomes: Outcomes) -> None:
-    """Warn if the cases of several labels are compared with one another."""
-    if len(outcomes.label_names) > 1:
-        _warn(
-            f"{counted(len(outcomes.label_names), 'label')} share one cohort: the cases of one are "
-            "comparisons for the others, so what causes one label may look as if it prevented another; look "
-            f"at one at a time with {argument('only', outcomes.label_names[0])}, or use "
-            f"{argument('index', 'windows')}"
         )
 
 

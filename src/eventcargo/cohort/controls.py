@@ -105,39 +105,48 @@ def resolution(times: NDArray[np.float64], time_kind: str) -> float:
 
 def draw_controls(
     risk: RiskSets, subjects: NDArray[np.int32], times: NDArray[np.float64], per_case: int, seed: int
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Subjects and moments of the controls of cases, which are sorted by subject and time; all distinct."""
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+    """Subjects and moments of controls, all distinct, and the number of the case each was drawn for.
+
+    Cases are sorted by subject and time.
+    """
     since_start = times - risk.histories.first[subjects]
     has_before = risk.first_outcome[subjects] < times
     random = np.random.default_rng(seed)
     drawn = [
-        _draw(risk, since_start[which & (since_start > 0)], status, per_case, random)
+        _draw(risk, since_start, np.flatnonzero(which & (since_start > 0)), status, per_case, random)
         for status, which in ((False, ~has_before), (True, has_before))
     ]
-    found, moments = np.concatenate([d[0] for d in drawn]), np.concatenate([d[1] for d in drawn])
-    return found.astype(np.int32), moments
+    found, moments, cases = (np.concatenate(columns) for columns in zip(*drawn, strict=True))
+    return found.astype(np.int32), moments, cases
 
 
 def _draw(
-    risk: RiskSets, since_start: NDArray[np.float64], status: bool, per_case: int, random: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Controls for cases with or without an earlier outcome."""
+    risk: RiskSets,
+    since_start: NDArray[np.float64],
+    cases: NDArray[np.int64],
+    status: bool,
+    per_case: int,
+    random: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Controls for some cases, all of them with or all without an earlier outcome."""
     pool, lengths = _pool(risk, status)
-    wanted = np.repeat(since_start, per_case)
-    n_at_risk = len(pool) - np.searchsorted(lengths, wanted)
-    wanted, n_at_risk = wanted[n_at_risk > 0], n_at_risk[n_at_risk > 0]
-    found, moments = np.zeros(0, np.int64), np.zeros(0)
+    open_cases = np.repeat(cases, per_case)
+    n_at_risk = len(pool) - np.searchsorted(lengths, since_start[open_cases])
+    open_cases, n_at_risk = open_cases[n_at_risk > 0], n_at_risk[n_at_risk > 0]
+    found, moments, of_case = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
     first_outcome = risk.first_outcome
     for _ in range(ROUNDS):
-        if not len(wanted):
+        if not len(open_cases):
             break
-        tried = pool[len(pool) - 1 - (random.random(len(wanted)) * n_at_risk).astype(np.int64)]
-        at = risk.at(tried, wanted)
+        tried = pool[len(pool) - 1 - (random.random(len(open_cases)) * n_at_risk).astype(np.int64)]
+        at = risk.at(tried, since_start[open_cases])
         fits = risk.are_free(tried, at) & ((first_outcome[tried] < at) == status)
         fits[fits] = _are_new(found, moments, tried[fits], at[fits])
         found, moments = np.concatenate([found, tried[fits]]), np.concatenate([moments, at[fits]])
-        wanted, n_at_risk = wanted[~fits], n_at_risk[~fits]
-    return found, moments
+        of_case = np.concatenate([of_case, open_cases[fits]])
+        open_cases, n_at_risk = open_cases[~fits], n_at_risk[~fits]
+    return found, moments, of_case
 
 
 def _pool(risk: RiskSets, status: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -1,7 +1,7 @@
 """IndexTimes: the moments at which sequences end, and the labels that belong to them."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from eventcargo.cohort.segments import by_owner, members, search
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
 from eventcargo.events import Ragged
 from eventcargo.io.tasks import read_tasks
+from eventcargo.known_labels import KnownLabels
 
 MOST_WINDOWS = 100_000_000
 """More windows than this are refused."""
@@ -32,6 +33,8 @@ class IndexTimes:
     label_names: tuple[str, ...]
     inclusive: bool = False
     """whether events at the moment itself are read: so it is with whole histories and prediction times"""
+    known: KnownLabels | None = None
+    """which labels are known at which moment; None: all"""
 
     def __len__(self) -> int:
         return len(self.subjects)
@@ -56,7 +59,8 @@ def at_outcomes(
 ) -> tuple[IndexTimes, int]:
     """Every time of an outcome, with controls at random; and how many controls could not be found.
 
-    Outcomes within the washout after another are no index.
+    Outcomes within the washout after another are no index. Every label is a study of its own: it is known at
+    its cases and at the controls drawn for them, which are as long after the start of their histories.
     """
     rows = outcomes.of_subjects(len(histories.first))
     risk = RiskSets(histories, outcomes, rows, horizon, resolution(outcomes.times, time_kind), washout)
@@ -64,11 +68,17 @@ def at_outcomes(
     is_new[1:] = (np.diff(outcomes.subjects) != 0) | (np.diff(outcomes.times) != 0)
     is_new &= ~risk.follows(outcomes.subjects, outcomes.times)
     subjects, times = outcomes.subjects[is_new], outcomes.times[is_new]
-    others, moments = draw_controls(risk, subjects, times, controls, seed)
+    n_cases = len(subjects)
+    others, moments, of_case = draw_controls(risk, subjects, times, controls, seed)
     missing = controls * int((times > histories.first[subjects]).sum()) - len(others)
     subjects, times = np.concatenate([subjects, others]), np.concatenate([times, moments])
     order = np.lexsort((times, subjects))
-    return _labelled(subjects[order], times[order], outcomes, rows, horizon, True), missing
+    index = _labelled(subjects[order], times[order], outcomes, rows, horizon, True)
+    if len(index.label_names) > 1:
+        case_of = np.concatenate([np.arange(n_cases), of_case])[order]
+        known = KnownLabels(index.label_rows.take(np.argsort(order)[case_of]), index.labels)
+        index = replace(index, known=known)
+    return index, missing
 
 
 def in_windows(outcomes: Outcomes, histories: Histories, every: float, horizon: float) -> IndexTimes:
@@ -152,12 +162,13 @@ def at_predictions(labels: str | Path, subjects: pa.Array) -> IndexTimes:
     order = order[found[order] >= 0]
     place = np.full(len(found), -1)
     place[order] = np.arange(len(order))
-    known = place[samples.marked] >= 0
-    return with_labels(
+    marked = place[samples.marked] >= 0
+    index = with_labels(
         found[order].astype(np.int32),
         samples.times[order],
-        place[samples.marked[known]],
-        samples.labels[known],
+        place[samples.marked[marked]],
+        samples.labels[marked],
         tuple(samples.label_names),
         inclusive=True,
     )
+    return index if samples.known is None else replace(index, known=KnownLabels.of(samples.known[order]))

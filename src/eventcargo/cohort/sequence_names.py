@@ -1,5 +1,7 @@
 """Names of sequences, `subject@index time`, and the table that says where each comes from."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -7,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from eventcargo.cohort.index_times import IndexTimes
+from eventcargo.ragged import Ragged
 
 
 def sequence_names(
@@ -41,14 +44,13 @@ def index_table(
     groups: NDArray[np.int32] | None,
     time_kind: str,
 ) -> pl.DataFrame:
-    """A row per sequence: sequence_id, subject, time, case, group and labels."""
+    """A row per sequence: sequence_id, subject, time, case, group, labels, and which are known if not all."""
     times = pl.Series("time", index.times[moments])
     if time_kind == "datetime":
         micro = (times * 1e6).round().set(times.is_infinite(), None).cast(pl.Int64)
         times = micro.cast(pl.Datetime("us", "UTC")).alias("time")
     rows = index.label_rows.take(moments)
-    names = pl.Series(index.label_names, dtype=pl.String).gather(rows.gather(index.labels))
-    labels = pa.LargeListArray.from_arrays(rows.offsets, names.to_arrow())
+    known = None if index.known is None else index.known.take(moments)
     return pl.DataFrame(
         {
             "sequence_id": pl.Series(ids),
@@ -56,6 +58,13 @@ def index_table(
             "time": times,
             "case": rows.lengths > 0,
             "group": np.arange(len(moments)) if groups is None else groups,
-            "labels": pl.Series(labels),
+            "labels": _named(rows, index.labels, index.label_names),
+            **({} if known is None else {"known": _named(known.rows, known.labels, index.label_names)}),
         }
     )
+
+
+def _named(rows: Ragged, labels: NDArray[np.int32], names: Sequence[str]) -> pl.Series:
+    """Labels by name, a list per row."""
+    named = pl.Series(names, dtype=pl.String).gather(rows.gather(labels))
+    return pl.Series(pa.LargeListArray.from_arrays(rows.offsets, named.to_arrow()))

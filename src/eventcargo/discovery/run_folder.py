@@ -84,6 +84,7 @@ def data_fingerprint(data: "EventDataset") -> str:
         event_names=data.event_names,
         label_names=data.label_names,
         time_kind=data.time_kind,
+        known=data.known,
     ).fingerprint
 
 

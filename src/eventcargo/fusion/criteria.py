@@ -100,8 +100,12 @@ def bes(support: Mapping[str, int], penalty: float = 0.0) -> dict[str, float]:
     return dict.fromkeys(support, float(penalty))
 
 
-def caig(support: Mapping[str, int], n_sequences: int, penalty: float) -> dict[str, float]:
+def caig(
+    support: Mapping[str, int], n_sequences: int | Mapping[str, int], penalty: float
+) -> dict[str, float]:
     """The cost of an edge, penalty * log(n_sequences / support + 1), in nats: more for a rare label.
+
+    `n_sequences` may differ by label: it is the number of sequences for which the label is known.
 
     The score of eq:caig is a sum over edges of I(Y_j, X_i) - alpha * log(m / m_j + 1), so that backward
     elimination keeps exactly the edges whose information exceeds this cost. The paper gives no value for
@@ -112,13 +116,13 @@ def caig(support: Mapping[str, int], n_sequences: int, penalty: float) -> dict[s
     (0.5493, inf)
     """
     _check_penalty(penalty)
+    sizes = dict.fromkeys(support, n_sequences) if isinstance(n_sequences, int) else n_sequences
     for label, count in support.items():
-        if not 0 <= count <= n_sequences:
-            raise DataError(
-                f"label {label!r} has a support of {count:,} among {counted(n_sequences, 'sequence')}"
-            )
+        if not 0 <= count <= sizes.get(label, 0):
+            sequences = counted(sizes.get(label, 0), "sequence")
+            raise DataError(f"label {label!r} has a support of {count:,} among {sequences}")
     return {
-        label: penalty * math.log(n_sequences / count + 1) if count else math.inf
+        label: penalty * math.log(sizes[label] / count + 1) if count else math.inf
         for label, count in support.items()
     }
 

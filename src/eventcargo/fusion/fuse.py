@@ -87,12 +87,12 @@ def _costs(rows: pl.DataFrame, support: Support, store: VoteStore, config: FuseC
     if config.criterion == "fpr":
         check_information(rows)
         return bes(support, expected_fpr(rows["information"], config.fpr) if len(rows) else 0.0)
-    if store.n_sequences is None:
+    if not store.label_sequences:
         raise ConfigError(
             "criterion='caig' needs the number of all sequences, which these edges do not record; choose "
             "another criterion"
         )
-    return caig(support, store.n_sequences, config.penalty)
+    return caig(support, store.label_sequences, config.penalty)
 
 
 def _resolved(knowledge: Knowledge | Resolved | None, store: VoteStore, labels: list[str]) -> Resolved | None:

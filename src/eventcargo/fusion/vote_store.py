@@ -135,9 +135,9 @@ class VoteStore:
         return dict(self.positives.select("label", "positives").iter_rows())
 
     @property
-    def n_sequences(self) -> int | None:
-        """Number of all sequences of the data; None if unknown."""
-        return None if self.positives.is_empty() else int(self.positives["sequences"].max())  # type: ignore[arg-type]
+    def label_sequences(self) -> dict[str, int]:
+        """Number of sequences for which each label is known, by name; empty if not recorded."""
+        return dict(self.positives.select("label", "sequences").iter_rows())
 
 
 def _read_ahead(folder: EdgeFolder) -> Iterator[EdgeTable]:

@@ -48,7 +48,7 @@ def read_meds(
         Numeric columns to read beside the codes, such as ("numeric_value",); nulls become NaN.
 
     A sequence has the id of its subject, or "subject@prediction time" if a subject has several prediction
-    times. A label is absent if its task has no row for the subject at that time.
+    times. A label whose task has no row for the subject at that time is unknown there.
 
     >>> read_meds("no such folder")
     Traceback (most recent call last):
@@ -148,7 +148,7 @@ def _dataset(
         raise DataError("no sequence with events remains; check times and prediction times")
     order = np.array(sorted(np.flatnonzero(usable), key=lambda i: cuts.names[i]))
     rows, labels, names = _labels(cuts.sample[order], samples)
-    return EventDataset(
+    data = EventDataset(
         sequence_ids=pa.array([cuts.names[i] for i in order], pa.large_string()),
         events=subjects.events,
         times=subjects.times,
@@ -161,6 +161,14 @@ def _dataset(
         values=subjects.values,
         value_names=value_names,
     )
+    return data.knowing(_known(cuts.sample[order], samples))
+
+
+def _known(sample_of: NDArray[np.int64], samples: Samples | None) -> NDArray[np.bool_] | None:
+    """Which labels are known for which sequence; subjects kept from outside all cohorts lack all labels."""
+    if samples is None or samples.known is None:
+        return None
+    return samples.known[sample_of] | (sample_of < 0)[:, None]
 
 
 def _labels(

@@ -18,7 +18,11 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Samples:
-    """Subjects at prediction times: the name, subject and time of each sample, and its labels."""
+    """Subjects at prediction times: the name, subject and time of each sample, and its labels.
+
+    `marked` and `labels` are the pairs of a sample and a label that it carries; `known` says for each sample
+    and label whether the label's task has the sample, None: all have all.
+    """
 
     names: list[str]
     subjects: NDArray[np.int64]
@@ -26,6 +30,7 @@ class Samples:
     marked: NDArray[np.int64]
     labels: NDArray[np.int32]
     label_names: list[str]
+    known: NDArray[np.bool_] | None = None
 
 
 def read_tasks(given: str | Path | Mapping[str, str | Path]) -> Samples:
@@ -46,7 +51,20 @@ def read_tasks(given: str | Path | Mapping[str, str | Path]) -> Samples:
         marked=on["sample"].to_numpy().astype(np.int64),
         labels=np.array([numbers[name] for name in on["label"]], np.int32),
         label_names=names,
+        known=_known(tables, rows, numbers),
     )
+
+
+def _known(
+    tables: Mapping[str, pl.DataFrame], rows: pl.DataFrame, numbers: Mapping[str, int]
+) -> NDArray[np.bool_] | None:
+    """Which samples are in the task of which label; None if every task has every sample."""
+    known = np.zeros((len(rows), len(numbers)), bool)
+    for task, table in tables.items():
+        samples = table.join(rows, on=["subject_id", "microseconds"])["sample"].to_numpy()
+        for name in _label_names(task, table):
+            known[samples, numbers[name]] = True
+    return None if known.all() else known
 
 
 def _find_tasks(given: str | Path | Mapping[str, str | Path]) -> dict[str, list[Path]]:

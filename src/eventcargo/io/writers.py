@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from eventcargo.errors import ConfigError, DataError, argument, counted
+from eventcargo.errors import ConfigError, DataError, argument, counted, warn
 from eventcargo.events import EventDataset
 from eventcargo.files import atomic_folder
 
@@ -47,6 +47,12 @@ def write_events(data: EventDataset, folder: str | Path, format: TableFormat = "
         raise DataError("the data set has no sequences: nothing to write")
     if clash := sorted({"sequence_id", "time", "event"} & set(data.value_names)):
         raise DataError(f"the value column {clash[0]!r} is named like a column of every table; use data.save")
+    if data.known is not None:
+        n_unknown = len(data) * len(data.label_names) - int(data.n_known.sum())
+        warn(
+            f"tables cannot say that {counted(n_unknown, 'pair')} of a sequence and a label "
+            f"{'is' if n_unknown == 1 else 'are'} unknown: they will be read as absent; use data.save"
+        )
     with atomic_folder(folder) as target:
         WRITERS[format](target / f"events.{format}", _event_tables(data))
         if data.label_rows.lengths.any():

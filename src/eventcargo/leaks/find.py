@@ -47,9 +47,15 @@ def find_leaks(data: EventDataset) -> list[Leak]:
     >>> [(leak.event, leak.signs) for leak in find_leaks(data)]
     [('bad record', ('double', 'closing', 'words'))]
     """
+    found = [leak for study in data.studies() for leak in _leaks(study, len(data.label_names))]
+    return found if data.known is None else sorted(found, key=lambda leak: (leak.label, leak.event))
+
+
+def _leaks(data: EventDataset, n_labels: int) -> list[Leak]:
+    """The leaks of a study of some of the `n_labels` labels."""
     if not len(data) or not data.label_names:
         return []
-    counts = _Counts(data)
+    counts = _Counts(data, n_labels)
     signs: dict[tuple[int, int], list[Sign]] = {}
     for pair in equal_names(data.event_names, data.label_names):
         signs.setdefault(pair, []).append("name")
@@ -88,8 +94,9 @@ class _Pairs:
 class _Counts:
     """Counts of sequences by pairs of event type and label."""
 
-    def __init__(self, data: EventDataset) -> None:
+    def __init__(self, data: EventDataset, n_labels: int) -> None:
         self._data = data
+        self._n_tests = len(data.event_names) * n_labels
         self._by_event = data.presence().T.tocsr()
         self._by_label = data.label_matrix().tocsc()
         self._with_event = np.diff(self._by_event.indptr).astype(np.int64)
@@ -115,7 +122,6 @@ class _Counts:
 
     def _likely(self) -> Iterator[_Pairs]:
         """Pairs in which most sequences with the event type carry the label, by more than accident."""
-        tests = self._by_event.shape[0] * self._by_label.shape[1]
         for start in range(0, self._by_label.shape[1], AT_ONCE):
             labels = self._by_label[:, start : start + AT_ONCE].tocsr()
             pairs = _counted(self._by_event @ labels, self._closing.T @ labels, start)
@@ -123,15 +129,15 @@ class _Counts:
             accident = together_by_accident(
                 pairs.both, self._with_event[pairs.events], self._with_label[pairs.labels], len(self._data)
             )
-            yield pairs.take(accident * tests <= ACCIDENT)
+            yield pairs.take(accident * self._n_tests <= ACCIDENT)
 
     def _beyond_accident_last(self, pairs: _Pairs) -> Flags:
         """Whether the event types end their sequences more often than by accident."""
-        tests, flags = self._by_event.shape[0] * self._by_label.shape[1], pairs.last * 2 > pairs.both
+        flags = pairs.last * 2 > pairs.both
         for at in np.flatnonzero(flags):
             chance = self._chance(int(pairs.events[at]), int(pairs.labels[at]))
             accident = last_by_accident(pairs.last[at], pairs.both[at], chance)
-            flags[at] = accident * tests <= ACCIDENT
+            flags[at] = accident * self._n_tests <= ACCIDENT
         return flags
 
     def _chance(self, event: int, label: int) -> float:

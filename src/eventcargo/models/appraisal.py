@@ -24,7 +24,7 @@ from eventcargo.models.density import DensityModel, walk
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.quality import LabelQuality, Quality
 from eventcargo.statistics.design_effect import Groups
-from eventcargo.statistics.log_loss import log_losses
+from eventcargo.statistics.log_loss import Known, log_losses
 
 CLEARLY = 1.645
 """Standard errors by which a label's model must beat its base rate; by chance it does once in twenty."""
@@ -41,8 +41,11 @@ def label_quality(
     raw: Floats,
     logits: Floats,
     groups: Groups = None,
+    known: Known = None,
 ) -> tuple[LabelQuality, ...]:
     """Figures of every label; `raw` are the logits before calibration, `rates` the base rates.
+
+    A label is measured in the sequences for which it is `known`.
 
     >>> truth = np.array([[True], [False]] * 50)
     >>> logits = np.where(truth, 3.0, -3.0)
@@ -52,25 +55,27 @@ def label_quality(
     """
     base = np.broadcast_to(np.log(rates) - np.log1p(-rates), truth.shape)
     losses, base_losses, raw_losses = (log_losses(each, truth) for each in (logits, base, raw))
-    leads = lead(base_losses, losses, groups)
+    leads = lead(base_losses, losses, groups, known)
     probabilities, raw_probabilities = _sigmoid(logits), _sigmoid(raw)
     rows = []
     for at, name in enumerate(names):
-        n_held, y = int(truth[:, at].sum()), truth[:, at]
+        own = slice(None) if known is None else known[:, at]
+        y, y_logits = truth[own, at], logits[own, at]
+        n_held = int(y.sum())
         reason = _untrusted_because(int(support[at]), n_held, float(leads[at]))
         rows.append(
             LabelQuality(
                 label=name,
                 support=int(support[at]),
                 held_out=n_held,
-                f1=_f1(y, logits[:, at] > 0) if n_held else None,
-                auroc=float(roc_auc_score(y, logits[:, at])) if 0 < n_held < len(y) else None,
-                average_precision=float(average_precision_score(y, logits[:, at])) if n_held else None,
-                log_loss=float(losses[:, at].mean()),
-                base_log_loss=float(base_losses[:, at].mean()),
-                raw_log_loss=float(raw_losses[:, at].mean()),
-                calibration_error=calibration_error(y, probabilities[:, at]),
-                raw_calibration_error=calibration_error(y, raw_probabilities[:, at]),
+                f1=_f1(y, y_logits > 0) if n_held else None,
+                auroc=float(roc_auc_score(y, y_logits)) if 0 < n_held < len(y) else None,
+                average_precision=float(average_precision_score(y, y_logits)) if n_held else None,
+                log_loss=_mean_loss(losses[own, at]),
+                base_log_loss=_mean_loss(base_losses[own, at]),
+                raw_log_loss=_mean_loss(raw_losses[own, at]),
+                calibration_error=calibration_error(y, probabilities[own, at]),
+                raw_calibration_error=calibration_error(y, raw_probabilities[own, at]),
                 trusted=not reason,
                 reason=reason,
             )
@@ -90,11 +95,13 @@ def _untrusted_because(support: int, n_held: int, ahead: float) -> str:
 
 
 def overall_quality(
-    rows: tuple[LabelQuality, ...], truth: Truth, raw: Floats, logits: Floats
+    rows: tuple[LabelQuality, ...], truth: Truth, raw: Floats, logits: Floats, known: Known = None
 ) -> dict[str, Any]:
     """Means over labels; F1 also weighted by positives, calibration error over all labels together."""
     judged = [row for row in rows if row.f1 is not None]
     weights = [row.held_out for row in judged]
+    if known is not None:
+        truth, raw, logits = truth[known], raw[known], logits[known]
     return {
         "f1_macro": _mean([row.f1 for row in judged]),
         "f1_weighted": _mean([row.f1 for row in judged], weights),
@@ -119,6 +126,10 @@ def calibration_error(truth: Truth, probabilities: Floats) -> float:
     bins = np.minimum((probabilities * BINS).astype(np.int64), BINS - 1)
     gaps = np.bincount(bins, probabilities - truth, BINS)
     return float(np.abs(gaps).sum() / len(truth))
+
+
+def _mean_loss(losses: Floats) -> float:
+    return float(losses.mean()) if len(losses) else 0.0
 
 
 def _f1(truth: Truth, predicted: NDArray[np.bool_]) -> float:
@@ -168,12 +179,19 @@ def appraise(
         model.calibrate(calibration if helps else calibration.without_slopes())
     rates = Rates.of(kept, model.vocabulary, unlabelled)
     rows = label_quality(
-        model.label_names, kept.support, rates.labels, answers.truth, answers.whole, logits, answers.groups
+        model.label_names,
+        kept.support,
+        rates.labels,
+        answers.truth,
+        answers.whole,
+        logits,
+        answers.groups,
+        answers.known,
     )
-    overall = overall_quality(rows, answers.truth, answers.whole, logits)
-    overall["prefix_log_loss"] = float(log_losses(prefix, answers.truth).mean()) if prefix.size else None
+    overall = overall_quality(rows, answers.truth, answers.whole, logits, answers.known)
+    overall["prefix_log_loss"] = answers.mean_loss(prefix) if prefix.size else None
     if answers.linear is not None:
-        overall["term_log_loss"] = float(log_losses(answers.linear, answers.truth).mean())
+        overall["term_log_loss"] = answers.mean_loss(answers.linear)
     model.mark_untrusted([at for at, row in enumerate(rows) if not row.trusted])
     return Quality(rows, overall, event_quality(model, kept, held, rates) if events else {})
 
@@ -192,7 +210,7 @@ def crossed(answers: Answers) -> tuple[Floats, Floats, bool]:
             fitted = fitted if with_slopes else fitted.without_slopes()
             logits[rows], prefix[rows] = fitted.whole(measured), fitted.prefix(measured)
         tried.append((logits, prefix))
-    losses = [log_losses(logits, answers.truth).sum() for logits, _ in tried]
+    losses = [log_losses(logits, answers.truth, answers.known).sum() for logits, _ in tried]
     helps = bool(losses[0] < losses[1])
     return (*tried[0 if helps else 1], helps)
 
@@ -219,7 +237,8 @@ def ask(model: Transformer, data: EventDataset) -> Answers:
         if linear is not None and model.linear is not None:
             term = model.linear.logits(batch, batch.at_end, np.arange(shape[1]))
             linear[rows] = term.double().cpu().numpy()
-    return Answers(data.label_matrix().toarray() > 0, linear, whole, prefix, data.groups)
+    truth = data.label_matrix().toarray() > 0
+    return Answers(truth, linear, whole, prefix, data.groups, data.known_matrix())
 
 
 def _one_before(batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -59,7 +59,7 @@ class Rates:
         ids = vocabulary.lookup(data.event_names)[data.flat()[1]]
         counts = np.bincount(ids, minlength=len(vocabulary)) + 0.5
         counts[EOS] += len(data)
-        n_known = int((data.label_rows.lengths > 0).sum()) if unlabelled else len(data)
+        n_known = data.select(data.label_rows.lengths > 0).n_known if unlabelled else data.n_known
         labels = (data.support + 0.5) / (n_known + 1)
         return cls(counts / counts.sum(), labels, _usual_gap(data), ValueScales.of(data))
 

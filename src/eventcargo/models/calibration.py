@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eventcargo.statistics.design_effect import Groups, sums_by_group
-from eventcargo.statistics.log_loss import log_losses
+from eventcargo.statistics.log_loss import Known, log_losses
 
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -40,7 +40,8 @@ class Answers:
     """Uncalibrated label logits of a model on held-out sequences, and the truth: (sequences, labels) each.
 
     `whole` is given whole sequences, and `linear` is the linear term's part of it; `prefix` is given the
-    first events of each sequence. `groups` has the group of each sequence; None: each is its own.
+    first events of each sequence. `groups` has the group of each sequence; None: each is its own. `known`
+    says which labels are known for which sequence; None: all.
     """
 
     truth: Truth
@@ -48,12 +49,20 @@ class Answers:
     whole: Floats
     prefix: Floats
     groups: Groups = None
+    known: Known = None
 
     def rows(self, which: NDArray[np.bool_]) -> "Answers":
         """The answers on the selected sequences."""
         linear = None if self.linear is None else self.linear[which]
         groups = None if self.groups is None else self.groups[which]
-        return Answers(self.truth[which], linear, self.whole[which], self.prefix[which], groups)
+        known = None if self.known is None else self.known[which]
+        return Answers(self.truth[which], linear, self.whole[which], self.prefix[which], groups, known)
+
+    def mean_loss(self, logits: Floats) -> float:
+        """The mean log-loss of logits over known labels."""
+        losses = log_losses(logits, self.truth, self.known)
+        n_known = losses.size if self.known is None else int(self.known.sum())
+        return float(losses.sum() / max(n_known, 1))
 
 
 @dataclass(frozen=True)
@@ -75,8 +84,8 @@ class Calibration:
     def fit(cls, answers: Answers) -> "Calibration":
         """The corrections fitted to these sequences."""
         gate = choose_gates(answers)
-        end = fit_slopes(answers.truth, gated(answers, gate))
-        return cls(gate, end, fit_slopes(answers.truth, answers.prefix))
+        end = fit_slopes(answers.truth, gated(answers, gate), answers.known)
+        return cls(gate, end, fit_slopes(answers.truth, answers.prefix, answers.known))
 
     def without_slopes(self) -> "Calibration":
         """The gates alone, with slopes of 1."""
@@ -91,39 +100,55 @@ class Calibration:
         return self.prefix_slope * answers.prefix
 
 
-def lead(worse: Floats, better: Floats, groups: Groups = None) -> Floats:
+def lead(worse: Floats, better: Floats, groups: Groups = None, known: Known = None) -> Floats:
     """Standard errors by which the losses `better` are in sum below the losses `worse`, per column.
 
-    The losses of one of the `groups` vary together: their sum counts as one.
+    The losses of one of the `groups` vary together: their sum counts as one. Only `known` losses count.
 
     >>> float(lead(np.array([[3.0], [1.0]]), np.zeros((2, 1)))[0].round(3))
     2.828
     """
+    if known is not None:
+        return np.array(
+            [_known_lead(*column, groups) for column in zip(worse.T, better.T, known.T, strict=True)]
+        )
     gains = sums_by_group(worse - better, groups)
     error, total = np.sqrt(len(gains)) * gains.std(axis=0), gains.sum(axis=0)
     result: Floats = total / np.maximum(error, MIN_ERROR)
     return result
 
 
+def _known_lead(worse: Floats, better: Floats, rows: NDArray[np.bool_], groups: Groups) -> float:
+    """The lead of one column in some rows."""
+    if not rows.any():
+        return 0.0
+    own = None if groups is None else groups[rows]
+    return float(lead(worse[rows, None], better[rows, None], own)[0])
+
+
 def choose_gates(answers: Answers) -> Floats:
     """1 for labels that the Transformer clearly helps, 0 for others; all 1 without a linear term."""
     if answers.linear is None:
         return np.ones(answers.truth.shape[1])
-    alone, both = (log_losses(logits, answers.truth) for logits in (answers.linear, answers.whole))
-    matters = (alone - both).sum(axis=0) > MATTERS * base_losses(answers.truth)
-    helped: Floats = ((lead(alone, both, answers.groups) > GAIN) & matters).astype(np.float64)
+    truth, known = answers.truth, answers.known
+    alone, both = (log_losses(logits, truth, known) for logits in (answers.linear, answers.whole))
+    matters = (alone - both).sum(axis=0) > MATTERS * base_losses(truth, known)
+    helped: Floats = ((lead(alone, both, answers.groups, known) > GAIN) & matters).astype(np.float64)
     return helped
 
 
-def base_losses(truth: ArrayLike) -> Floats:
-    """The summed log-loss of each label's own rate: (labels,).
+def base_losses(truth: ArrayLike, known: Known = None) -> Floats:
+    """The summed log-loss of each label's own rate in the sequences for which it is `known`: (labels,).
 
     >>> base_losses(np.array([[True], [False]])).round(3).tolist()
     [1.386]
     """
     labels = np.asarray(truth)
-    rates = labels.mean(axis=0, keepdims=True).clip(1e-12, 1 - 1e-12)
-    return log_losses(np.log(rates) - np.log1p(-rates), labels).sum(axis=0)
+    rates = labels.mean(axis=0, keepdims=True)
+    if known is not None:
+        rates = labels.sum(axis=0, keepdims=True) / np.maximum(known.sum(axis=0, keepdims=True), 1)
+    rates = rates.clip(1e-12, 1 - 1e-12)
+    return log_losses(np.log(rates) - np.log1p(-rates), labels, known).sum(axis=0)
 
 
 def gated(answers: Answers, gate: Floats) -> Floats:
@@ -133,11 +158,12 @@ def gated(answers: Answers, gate: Floats) -> Floats:
     return np.where(gate > 0, answers.whole, answers.linear)
 
 
-def fit_slopes(truth: Truth, logits: Floats) -> Floats:
+def fit_slopes(truth: Truth, logits: Floats, known: Known = None) -> Floats:
     """One slope per label, shrunk toward the slope of all labels."""
     # Maximum a posteriori on a grid: log slope ~ Normal(centre, SPREAD^2) per label, and the centre itself,
     # the slope of all labels together, ~ Normal(0, SPREAD^2).
-    losses = np.array([log_losses(np.exp(at) * logits, truth).sum(axis=0) for at in LOG_SLOPES])  # (grid, Y)
+    tried = (log_losses(np.exp(at) * logits, truth, known) for at in LOG_SLOPES)
+    losses = np.array([each.sum(axis=0) for each in tried])  # (grid, Y)
     pooled = losses.sum(axis=1) + LOG_SLOPES**2 / (2 * SPREAD**2)
     centre = LOG_SLOPES[pooled.argmin()]
     penalty = (LOG_SLOPES - centre) ** 2 / (2 * SPREAD**2)

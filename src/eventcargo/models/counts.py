@@ -73,6 +73,7 @@ class Tally:
     present: NDArray[np.int64]  # (V,): sequences with the id
     support: NDArray[np.int64]  # (Y,): sequences with the label
     sequences: int
+    known: "KnownTally | None" = None  # None: all labels are known for all sequences
 
     @classmethod
     def of(cls, data: EventDataset, vocabulary: Vocabulary) -> "Tally":
@@ -86,6 +87,7 @@ class Tally:
             present=np.asarray(holds.sum(axis=0)),
             support=np.asarray(carried.sum(axis=0)),
             sequences=len(data),
+            known=None if data.known is None else KnownTally.of(data, holds),
         )
 
     def __add__(self, other: "Tally") -> "Tally":
@@ -95,13 +97,16 @@ class Tally:
             self.present + other.present,
             self.support + other.support,
             self.sequences + other.sequences,
+            None if self.known is None or other.known is None else self.known + other.known,
         )
 
     def to_tensors(self) -> dict[str, Tensor]:
         """All counts by name, for a safetensors file."""
         sparse = {"pairs": self.pairs, "joint": self.joint}
-        parts = {f"{name}.{part}": getattr(m, part) for name, m in sparse.items() for part in STORED}
-        arrays = {**parts, "present": self.present, "support": self.support, "sequences": self.sequences}
+        arrays = {"present": self.present, "support": self.support, "sequences": self.sequences}
+        if self.known is not None:
+            sparse["known_present"], arrays["known_sequences"] = self.known.present, self.known.sequences
+        arrays |= {f"{name}.{part}": getattr(m, part) for name, m in sparse.items() for part in STORED}
         return {name: torch.from_numpy(np.array(values, np.int64)) for name, values in arrays.items()}
 
     @classmethod
@@ -116,9 +121,29 @@ class Tally:
             present, support, sequences = (arrays[name] for name in ("present", "support", "sequences"))
             if (present.shape, support.shape, sequences.shape) != ((n_ids,), (n_labels,), ()):
                 raise ValueError(f"{len(present)} ids and {len(support)} labels")
+            known = None
+            if "known_sequences" in arrays:
+                known_present = _sparse(arrays, "known_present", (n_ids, n_labels))
+                known = KnownTally(known_present, arrays["known_sequences"])
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"no counts of {n_ids:,} ids and {n_labels:,} labels: {error}") from None
-        return cls(pairs, joint, present, support, int(sequences))
+        return cls(pairs, joint, present, support, int(sequences), known)
+
+
+@dataclass(frozen=True)
+class KnownTally:
+    """Counts of the sequences for which each of Y labels is known."""
+
+    present: sp.csr_array  # (V, Y): those with the id
+    sequences: NDArray[np.int64]  # (Y,)
+
+    @classmethod
+    def of(cls, data: EventDataset, holds: sp.csr_array) -> "KnownTally":
+        known = sp.csr_array(data.known_matrix(), dtype=np.int64)
+        return cls(sp.csr_array(holds.T @ known), data.n_known)
+
+    def __add__(self, other: "KnownTally") -> "KnownTally":
+        return KnownTally(self.present + other.present, self.sequences + other.sequences)
 
 
 class Counts(DensityModel):
@@ -185,7 +210,7 @@ class Counts(DensityModel):
         shape = (len(self.vocabulary), len(self.label_names))
         self._seen, self._gain = np.empty(shape, np.float32), np.empty(shape, np.float32)
         support = self.tally.support
-        self._prior = np.log(support + 0.5) - np.log(self.tally.sequences - support + 0.5)
+        self._prior = np.log(support + 0.5) - np.log(self._sequences - support + 0.5)
         self._at_end = self._prior.copy()
         for start in range(0, shape[0], IDS_AT_ONCE):
             block = slice(start, start + IDS_AT_ONCE)
@@ -196,12 +221,23 @@ class Counts(DensityModel):
     def _weights(self, ids: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weights of some ids where they occur and where they do not: (ids, Y) each."""
         both = self.tally.joint[ids].toarray().astype(np.float64)
-        present, support = self.tally.present[ids, None], self.tally.support[None]
-        expected = present * support / self.tally.sequences
-        rest = self.tally.sequences - support
+        present, support = self._present(ids), self.tally.support[None]
+        expected = present * support / np.maximum(self._sequences, 1)
+        rest = self._sequences - support
         seen = self._lift(both, expected) - self._lift(present - both, present - expected)
         unseen = self._lift(support - both, support - expected)
         return seen, unseen - self._lift(rest - present + both, rest - present + expected)
+
+    @property
+    def _sequences(self) -> NDArray[np.int64] | int:
+        """The sequences for which labels are known."""
+        return self.tally.sequences if self.tally.known is None else self.tally.known.sequences
+
+    def _present(self, ids: slice) -> NDArray[np.int64]:
+        """Of these, the ones with some ids: (ids, Y), or (ids, 1) if all labels are known."""
+        if self.tally.known is None:
+            return self.tally.present[ids, None]
+        return self.tally.known.present[ids].toarray()
 
     def _lift(self, observed: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.log(observed + self.smoothing) - np.log(expected + self.smoothing)

@@ -175,8 +175,12 @@ class HuggingFace(DensityModel):
         loss = hidden.new_zeros(())
         for where in (batch.at_end, batch.mask & ~batch.at_end):
             mask = self._mask(where)
-            targets = labels[mask.nonzero()[:, 0]]
-            loss = loss + binary_cross_entropy_with_logits(self.label_head(hidden[mask]), targets)
+            rows = mask.nonzero()[:, 0]
+            known = None if batch.known is None else torch.from_numpy(batch.known).to(self.device)[rows]
+            losses = binary_cross_entropy_with_logits(
+                self.label_head(hidden[mask]), labels[rows], reduction="none"
+            )
+            loss = loss + (losses if known is None else losses[known]).mean()
         return loss
 
     def save_pretrained(self, folder: str | Path) -> None:

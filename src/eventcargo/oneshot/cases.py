@@ -92,6 +92,8 @@ def _nearest(
             break
         reached = reach(model, batch, allowed)
         reached[carried[rows].toarray() > 0] = -np.inf
+        if batch.known is not None:
+            reached[~batch.known] = -np.inf
         for label, nearest in enumerate(best):
             nearest.add(rows, reached[:, label])
         if progress is not None:

@@ -102,10 +102,10 @@ class EdgeCollector:
         return _table(EDGES, columns)
 
     def _positives(self) -> pl.DataFrame:
-        """Number of positives of each label, and of all sequences."""
+        """Number of positives of each label, and of all sequences for which it is known."""
         carried = np.asarray(self._carried.sum(axis=0)).ravel()
         columns = {"label": pl.Series(self._data.label_names, dtype=pl.String), "positives": carried}
-        return _table(POSITIVES, {**columns, "sequences": np.full(len(carried), len(self._data))})
+        return _table(POSITIVES, {**columns, "sequences": self._data.n_known})
 
     def _support(self, test: str, polarity: str) -> pl.DataFrame:
         tested = self._tested[test, polarity]

@@ -143,6 +143,7 @@ def _line(
     return {
         "name": label,
         "support": _support(content, label),
+        **_known(content.data, label),
         "level": verdict.level if verdict else None,
         "reasons": list(verdict.reasons) if verdict else [],
         "causes": [[edge["event"], _sign(edge)] for edge in part["edges"]],
@@ -163,6 +164,13 @@ def _support(content: ReportInput, label: str) -> int | None:
     if label in content.data.label_names:
         return int(content.data.support[content.data.label_names.index(label)])
     return content.graph.support[label]
+
+
+def _known(data: EventDataset, label: str) -> dict[str, int]:
+    """The number of sequences for which a label is known, where it is not known for all."""
+    if data.known is None or label not in data.label_names:
+        return {}
+    return {"known": int(data.n_known[data.label_names.index(label)])}
 
 
 def _rule(rule: Rule | None) -> dict[str, Any] | None:

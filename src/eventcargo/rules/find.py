@@ -1,8 +1,10 @@
 """`find_rules`: for every label of a graph a short rule over its boundary, judged on held-out sequences."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
@@ -50,21 +52,41 @@ def find_rules(
             f"first: {missing[0]!r}; give the data that the graph was made from"
         )
     boundaries = {label: graph.boundary(label)[: config.max_events] for label in graph.labels}
-    occurrences = Occurrences.locate(data, {event for events in boundaries.values() for event in events})
-    carried = data.label_matrix().tocsc()
-    draw = data.group_draw(np.random.default_rng(config.seed))
+    studies = [_Study.of(study, boundaries, config.seed) for study in data.studies()]
+    study_of = {label: study for study in studies for label in study.data.label_names}
     rules, support = dict[str, Rule | None](), data.label_support
     order = sorted(boundaries, key=lambda label: -support[label])
     for done, label in enumerate(order, 1):
         if deadline.is_over:
             warn_of_left_out("no rule was looked for", order[done - 1 :], len(order))
             break
-        column = carried[:, [data.label_names.index(label)]].toarray().ravel().astype(bool)
-        learn = _learning(column, draw, config.held_out, data.group_numbers)
-        rules[label] = _find(label, boundaries[label], occurrences, column, learn, data.groups, config)
+        rules[label] = study_of[label].find(label, boundaries[label], config)
         if progress is not None:
             progress("rules", done, len(boundaries), "labels")
     return {label: rules[label] for label in boundaries if label in rules}
+
+
+@dataclass(frozen=True)
+class _Study:
+    """The sequences for which some labels are known, with what their rules are learned from."""
+
+    data: EventDataset
+    occurrences: Occurrences
+    carried: sp.csc_array
+    draw: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, data: EventDataset, boundaries: Mapping[str, list[str]], seed: int) -> "_Study":
+        events = {event for label in data.label_names for event in boundaries.get(label, ())}
+        draw = data.group_draw(np.random.default_rng(seed))
+        return cls(data, Occurrences.locate(data, events), data.label_matrix().tocsc(), draw)
+
+    def find(self, label: str, events: list[str], config: RuleConfig) -> Rule | None:
+        """The rule of a label over these event types."""
+        data = self.data
+        column = self.carried[:, [data.label_names.index(label)]].toarray().ravel().astype(bool)
+        learn = _learning(column, self.draw, config.held_out, data.group_numbers)
+        return _find(label, events, self.occurrences, column, learn, data.groups, config)
 
 
 def _find(

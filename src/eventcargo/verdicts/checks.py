@@ -39,7 +39,7 @@ def check_basis(evidence: Evidence, number: int) -> Iterator[Finding]:
     sequences = counted(support, "sequence")
     if support < config.doubt_below:
         yield "doubt", f"only {sequences} with the label, fewer than {config.doubt_below:,}"
-    elif support == len(evidence.data):
+    elif support == evidence.n_known[number]:
         yield "doubt", f"of {sequences}, all carry the label: there is nothing to compare with"
     elif support < config.caution_below:
         yield "caution", f"only {sequences} with the label"
@@ -99,7 +99,7 @@ def check_explained(evidence: Evidence, number: int) -> Iterator[Finding]:
 def _least_decided(evidence: Evidence, number: int) -> str:
     """The member that leaves the label most uncertain if it occurs without the others."""
     present = evidence.presence[:, evidence.members[number]].toarray() > 0
-    alone = present & (present.sum(axis=1, keepdims=True) == 1)
+    alone = present & (present.sum(axis=1, keepdims=True) == 1) & evidence.known_rows(number)[:, None]
     rates = {
         name: (float(evidence.carried[rows, number].mean()), int(rows.sum()))
         for name, rows in zip(evidence.graph.boundary(evidence.labels[number]), alone.T, strict=True)

@@ -16,7 +16,7 @@ from eventcargo.knowledge.knowledge import Resolved
 from eventcargo.leaks import Leak, find_leaks
 from eventcargo.quality import Quality
 from eventcargo.verdicts.config import JudgeConfig
-from eventcargo.verdicts.predictability import Predictability, Predictor
+from eventcargo.verdicts.predictability import Predictability, StudyPredictor
 from eventcargo.verdicts.residuals import ResidualAssociation, event_residuals, label_residuals
 
 MOST_BARRED = 10
@@ -44,9 +44,14 @@ class Evidence:
             _numbers(graph.boundary(label), data.event_names, "event type") for label in self.labels
         ]
         self._adjusted = _numbers(data.kinds.adjusted, data.event_names, "event type")
-        columns = _numbers(self.labels, data.label_names, "label")
-        self.carried = data.label_matrix()[:, columns].toarray() > 0
-        self.support = self.carried.sum(axis=0)
+        self._columns = _numbers(self.labels, data.label_names, "label")
+        self.carried = data.label_matrix()[:, self._columns].toarray() > 0
+        self.support, self.n_known = self.carried.sum(axis=0), data.n_known[self._columns]
+
+    def known_rows(self, number: int) -> NDArray[np.bool_]:
+        """The sequences for which a label is known."""
+        known = self.data.known_rows(self._columns[number])
+        return np.ones(len(self.data), bool) if known is None else known
 
     @cached_property
     def presence(self) -> sp.csr_array:
@@ -95,11 +100,11 @@ class Evidence:
     def _predict(self, number: int, events: list[int]) -> Predictability:
         """A label predicted from these event types and from what the data adjust for: that is no residual."""
         rng, read = np.random.default_rng([self._seed, number]), [*events, *self._adjusted]
-        return self._predictor.predict(self.carried[:, number], read, rng)
+        return self._predictor.predict(self.labels[number], read, rng)
 
     @cached_property
-    def _predictor(self) -> Predictor:
-        return Predictor(self.data)
+    def _predictor(self) -> StudyPredictor:
+        return StudyPredictor(self.data)
 
     @cached_property
     def late(self) -> frozenset[int]:
@@ -114,8 +119,16 @@ class Evidence:
         return [int(number) for number in np.argsort(-self.support, kind="stable")]
 
     def _is_judged(self, number: int) -> bool:
-        is_varied = self.config.doubt_below <= self.support[number] < len(self.data)
-        return bool(is_varied and self.data.n_groups > 2)  # two alone may share a fold
+        is_varied = self.config.doubt_below <= self.support[number] < self.n_known[number]
+        return bool(is_varied and self._n_groups[number] > 2)  # two alone may share a fold
+
+    @cached_property
+    def _n_groups(self) -> list[int]:
+        """Of every label the number of groups in which it is known."""
+        if self.data.known is None:
+            return [self.data.n_groups] * len(self.labels)
+        known = map(self.known_rows, range(len(self.labels)))
+        return [len(np.unique(self.data.group_numbers[rows])) for rows in known]
 
     @cached_property
     def beyond(self) -> dict[int, list[ResidualAssociation]]:
@@ -130,9 +143,22 @@ class Evidence:
 
     @cached_property
     def together(self) -> dict[int, list[ResidualAssociation]]:
-        """By label, the other labels that are associated with it."""
+        """By label, the other labels that are associated with it.
+
+        Labels are compared if they are known for the same sequences. Sequences that happen to be known for
+        two labels are mostly chosen because they carry both, or neither.
+        """
         carried = self.carried[:, self._predicted]
-        return self._weighty(label_residuals(carried, self._residual_probabilities, self.config.alpha))
+        associations = label_residuals(carried, self._residual_probabilities, self.config.alpha)
+        study = self._study[self._predicted]
+        return self._weighty([one for one in associations if study[one.label] == study[one.other]])
+
+    @cached_property
+    def _study(self) -> NDArray[np.int64]:
+        """The number of every label's study."""
+        studies = self.data.studies()
+        number = {name: at for at, study in enumerate(studies) for name in study.label_names}
+        return np.array([number[name] for name in self.labels], np.int64)
 
     @cached_property
     def barred(self) -> dict[int, list[int]]:

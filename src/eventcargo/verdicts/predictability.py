@@ -6,7 +6,7 @@ predicted by a tree grown without it and without the other sequences of its grou
 all columns are counted once.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,31 @@ class Predictability:
 
     probabilities: NDArray[np.float32]
     explained: float
+
+
+class StudyPredictor:
+    """Predicts every label in the sequences for which it is known; elsewhere the probability is 0.
+
+    A sequence whose label is unknown then has no residual.
+    """
+
+    def __init__(self, data: EventDataset) -> None:
+        self._data = data
+        self._predictors = dict[str, tuple[EventDataset, Predictor]]()
+        for study in data.studies():
+            self._predictors |= dict.fromkeys(study.label_names, (study, Predictor(study)))
+
+    def predict(self, label: str, members: list[int], rng: np.random.Generator) -> Predictability:
+        """Predict a label from its members, strongest first."""
+        study, predictor = self._predictors[label]
+        carries = study.label_matrix()[:, [study.label_names.index(label)]].toarray().ravel() > 0
+        predicted = predictor.predict(carries, members, rng)
+        rows = self._data.known_rows(self._data.label_names.index(label))
+        if rows is None:
+            return predicted
+        probabilities = np.zeros(len(self._data), np.float32)
+        probabilities[rows] = predicted.probabilities
+        return replace(predicted, probabilities=probabilities)
 
 
 class Predictor:

@@ -1,9 +1,9 @@
 """Forward selection: add event types that a boundary lacks, by forward steps of IAMB from that boundary."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.statistics.contingency import Rows
@@ -30,51 +30,52 @@ def forward_select(
     label_tests: Sequence[LabelTest],
     rounds: int,
     alpha: float,
-    allowed: NDArray[np.bool_] | None = None,
     deadline: Deadline = NEVER,
 ) -> None:
     """Add to each label, round by round, the event type that depends on it most given its boundary.
 
     Like every edge it must be worth `claim.least`; its p-value must not exceed alpha / number of pairs.
-    `allowed`, (labels, event types), marks the pairs that may be added. A warning names the labels not
-    reached before the deadline.
+    A warning names the labels not reached before the deadline.
     """
     growing = list(label_tests)
     if not growing:
         return
     level = alpha / (len(label_tests) * growing[0].verify_data.test.counts.n_columns)
     for _ in range(rounds):
-        growing = list(_blocks(growing, level, allowed, deadline))
+        growing = list(_blocks(growing, level, deadline))
 
 
-def _blocks(
-    growing: Sequence[LabelTest], level: float, allowed: NDArray[np.bool_] | None, deadline: Deadline
-) -> Iterator[LabelTest]:
+def _blocks(growing: Sequence[LabelTest], level: float, deadline: Deadline) -> Iterator[LabelTest]:
     """One step for every label; yields those whose boundary grew."""
-    for at in range(0, len(growing), BLOCK_LABELS):
+    at = 0
+    while at < len(growing):
         if deadline.is_over:
             late = [label_test.name for label_test in growing[at:]]
             warn_of_left_out("not all missing event types were looked for", late, len(growing))
             return
-        block = growing[at : at + BLOCK_LABELS]
+        block = _of_one_study(growing[at : at + BLOCK_LABELS])
+        at += len(block)
         questions = [(Target(label_test.positives), label_test.members[:MAX_GIVEN]) for label_test in block]
         for label_test, screen in zip(block, block[0].verify_data.test.many(questions), strict=True):
-            barred = None if allowed is None else ~allowed[label_test.label]
-            claim = _missing(label_test, screen, level, barred)
+            claim = _missing(label_test, screen, level)
             if claim is not None:
                 label_test.claims.append(claim)
                 yield label_test
 
 
-def _missing(
-    label_test: LabelTest, screen: G2Tests, level: float, barred: NDArray[np.bool_] | None
-) -> Claim | None:
+def _of_one_study(growing: Sequence[LabelTest]) -> list[LabelTest]:
+    """The first labels, as far as they are tested on the same sequences."""
+    study = growing[0].verify_data
+    return list(itertools.takewhile(lambda label_test: label_test.verify_data is study, growing))
+
+
+def _missing(label_test: LabelTest, screen: G2Tests, level: float) -> Claim | None:
     """The strongest claim among the event types that the screen ranks first; the exact test decides."""
     first = np.argsort(-(screen.g2 - screen.dof), kind="stable")[:CORRECTED]
     excess = screen.excess(np.isin(np.arange(len(screen.g2)), first))
     excess[_taken(label_test)] = -1.0
-    if barred is not None:
-        excess[barred] = -1.0
+    if label_test.barred is not None:
+        excess[label_test.barred] = -1.0
     order = np.argsort(-excess, kind="stable")[:LOOKED_AT]
     tested = [_tested(label_test, int(event), level) for event in order if excess[event] > 0]
     claims = [claim for claim in tested if claim is not None]

@@ -81,6 +81,8 @@ class LabelTest:
     core: list[int] = field(default_factory=list)
     alternatives: dict[int, dict[int, float]] = field(default_factory=dict)
     """For a threshold, what each other one of its scale would have gained, in nats."""
+    barred: NDArray[np.bool_] | None = None
+    """Event types that may not enter the boundary, (event types,); None: all may."""
     _arranged: "Arranged | None" = None
 
     @property

@@ -1,18 +1,12 @@
 """Levels of the claims on a label: one threshold for each scale, one level for each family."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from eventcargo.baselines.levels import Levels
 from eventcargo.verification.claims import Claim
 from eventcargo.verification.label_test import LabelTest
 
 
-def settle_levels(label_test: LabelTest, alpha: float, allowed: NDArray[np.bool_] | None = None) -> None:
-    """Settle the scales and families of a boundary; what replaces a claim must be confirmed like a new one.
-
-    `allowed`, (event types,), marks those that may be added.
-    """
+def settle_levels(label_test: LabelTest, alpha: float) -> None:
+    """Settle the scales and families of a boundary; what replaces a claim must be confirmed like it."""
     verify_data = label_test.verify_data
     if not label_test.claims or not (verify_data.kinds.scales or verify_data.kinds.families):
         return
@@ -22,7 +16,7 @@ def settle_levels(label_test: LabelTest, alpha: float, allowed: NDArray[np.bool_
         verify_data.kinds,
         alpha,
         label_test.min_gain,
-        None if allowed is None else ~allowed,
+        label_test.barred,
         [claim.event for claim in label_test.claims if claim.is_required],
     )
     settled = levels.settle(label_test.members)

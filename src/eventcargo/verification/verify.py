@@ -74,14 +74,15 @@ def verify(
     config = config or VerifyConfig()
     _check_names(graph, data)
     knowledge = _with_adjusted(knowledge, data)
-    verify_data = VerifyData(data)
-    required = frozenset[tuple[str, str]]() if knowledge is None else knowledge.required
-    label_tests = _label_tests(graph, verify_data, config, required)
-    allowed = None if knowledge is None else knowledge.table(data.label_names, data.event_names)
+    label_tests = [
+        label_test
+        for study in data.studies()
+        for label_test in _label_tests(graph, VerifyData(study), config, knowledge)
+    ]
     label_tests.sort(key=lambda label_test: -len(label_test.positives))
-    forward_select(label_tests, config.rounds, config.alpha, allowed, deadline.share(GROWING))
+    forward_select(label_tests, config.rounds, config.alpha, deadline.share(GROWING))
     for label_test in label_tests:
-        settle_levels(label_test, config.alpha, None if allowed is None else allowed[label_test.label])
+        settle_levels(label_test, config.alpha)
     tested = [label_test for label_test in label_tests if label_test.claims]
     level = config.alpha / max(1, sum(len(label_test.claims) for label_test in tested))
     late = list[str]()
@@ -117,18 +118,22 @@ def _check_names(graph: LabelGraph, data: EventDataset) -> None:
 
 
 def _label_tests(
-    graph: LabelGraph, verify_data: VerifyData, config: VerifyConfig, required: frozenset[tuple[str, str]]
+    graph: LabelGraph, verify_data: VerifyData, config: VerifyConfig, knowledge: Resolved | None
 ) -> list[LabelTest]:
     """One test for each label of the data."""
+    required = frozenset[tuple[str, str]]() if knowledge is None else knowledge.required
     numbers = {name: number for number, name in enumerate(verify_data.data.event_names)}
     supports = [len(positives) for positives in verify_data.positives]
     label_tests = [
         LabelTest(verify_data, label, [], config.min_gain * support) for label, support in enumerate(supports)
     ]
+    if knowledge is not None:
+        for label_test in label_tests:
+            label_test.barred = ~knowledge.table([label_test.name], verify_data.data.event_names)[0]
     places = {name: number for number, name in enumerate(verify_data.data.label_names)}
     columns = ("label", "event", "frequency", "strength", "sign")
     for label, event, frequency, strength, sign in graph.edges.select(columns).iter_rows():
-        if event in verify_data.data.kinds.adjusted:
+        if label not in places or event in verify_data.data.kinds.adjusted:
             continue
         at = places[label]
         votes = None if frequency is None else frequency * supports[at]

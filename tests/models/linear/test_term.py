@@ -331,10 +331,10 @@ def test_families_are_not_tried_while_other_labels_wait_for_presence(monkeypatch
 def test_a_family_is_left_out_if_there_is_no_time_to_make_its_features() -> None:
     data = simulate("follows", sequences=400, labels=1, seed=1).data
     vocabulary = Vocabulary.from_dataset(data)
-    labels, held = data.label_matrix().tocsc().astype(float), np.arange(400) % 5 == 0
+    labels = data.label_matrix().tocsc().astype(float)
     for seconds, families in ((0.0, ["presence"]), (3600.0, list(FAMILIES))):
         deadline = Deadline.after(seconds)
-        split = fit._Split(held, None)
+        split = fit._Split.of(data, 0.2, seed=0)
         kinds = EventKinds().numbered(vocabulary.decode(range(len(vocabulary))))
         found = fit._screen([whole(data, vocabulary)], kinds, 4, labels, split, QUICK, deadline)
         assert (list(found.keys), found.is_complete) == (families, seconds > 0)
@@ -373,8 +373,8 @@ def test_the_arrangement_of_an_attribute_or_of_a_family_beside_its_member_is_no_
     data = with_kinds(EventDataset.from_sequences(sequences), kinds)
     vocabulary = Vocabulary.from_dataset(data)
     numbered = kinds.numbered(vocabulary.decode(range(len(vocabulary))))
-    labels_of, held = data.label_matrix().tocsc().astype(float), np.arange(400) % 5 == 0
-    split = fit._Split(held, None)
+    labels_of = data.label_matrix().tocsc().astype(float)
+    split = fit._Split.of(data, 0.2, seed=0)
     screened = fit._screen([whole(data, vocabulary)], numbered, 4, labels_of, split, QUICK, NEVER)
     assert sum(len(keys) for family, keys in screened.keys.items() if family != "presence") > 0
     for family, keys in screened.keys.items():

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,35 @@ def batch() -> Batch:
 @pytest.fixture
 def model() -> Transformer:
     return Transformer(TransformerConfig(width=16, layers=1, heads=2), Vocabulary(NAMES), ["odd"]).eval()
+
+
+def test_an_unknown_label_adds_nothing_to_the_loss_and_its_gradient(batch: Batch, model: Transformer) -> None:
+    config, rng = LossConfig(event_weight=0.0, prefix_share=1.0), np.random.default_rng(0)
+    targets = draw_targets(batch, config, rng)
+    known = np.array([[True], [True], [False], [True], [False], [False]])
+    flipped = np.where(known, batch.labels, 1 - batch.labels)
+    losses = []
+    for labels in (batch.labels, flipped):
+        part = replace(batch, labels=labels, known=known)
+        losses.append(joint_loss(model, part, targets, config, None, NOTHING))
+    assert losses[0].item() == losses[1].item() > 0
+    model.zero_grad()
+    nothing = replace(batch, known=np.zeros_like(known))
+    joint_loss(model, nothing, targets, config, None, NOTHING).backward()
+    assert all(each.grad is None or not each.grad.any() for each in model.parameters())
+
+
+def test_parts_of_a_batch_keep_what_is_known(batch: Batch, model: Transformer) -> None:
+    known = np.array([[True], [True], [False], [True], [False], [False]])
+    whole, config = replace(batch, known=known), LossConfig(event_weight=0.0, prefix_share=1.0)
+    targets = draw_targets(batch, config, np.random.default_rng(0))
+    parts = [
+        joint_loss(model, whole.rows(which), targets.rows(which), config, None, NOTHING).item()
+        for which in (slice(0, 2), slice(2, 6))
+    ]
+    assert sum(parts) == pytest.approx(
+        joint_loss(model, whole, targets, config, None, NOTHING).item(), rel=1e-5
+    )
 
 
 @pytest.mark.parametrize(

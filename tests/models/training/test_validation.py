@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from eventcargo import EventDataset, EventSequence, Vocabulary
+from eventcargo.models.linear.fit import fit_linear
 from eventcargo.models.training.config import LossConfig
 from eventcargo.models.training.validation import Validation, set_aside, weighted_f1
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
@@ -67,6 +68,34 @@ def test_the_loss_weighs_its_parts_as_training_does(hundred: EventDataset) -> No
     assert held.label_loss != pytest.approx(held.prefix_loss, abs=0.01)
     expected = 0.5 * held.event_loss + 0.2 * held.prefix_loss + 0.8 * held.label_loss
     assert held.loss == pytest.approx(expected)
+
+
+def test_unknown_labels_are_not_checked(hundred: EventDataset) -> None:
+    model = make(hundred)
+    model.end_head.bias.data.fill_(1.0)
+    carried = hundred.label_matrix().toarray() > 0
+    known = hundred.knowing(carried | (np.arange(100) % 2 == 0)[:, None])
+    held = Validation(known, model, LossConfig(), 256).check(model)
+    rows = known.known_rows(0)
+    alone = Validation(hundred.select(rows), model, LossConfig(), 256).check(model)
+    assert held.label_loss == pytest.approx(alone.label_loss * rows.mean(), rel=1e-5)
+    assert held.label_f1 == alone.label_f1
+
+
+def test_the_room_for_a_network_is_measured_where_labels_are_known() -> None:
+    """`x` tells the label wherever it is known."""
+    kinds = [(("x",), ("odd",)), (("y",), ()), (("x",), ())] * 20
+    data = EventDataset.from_sequences(
+        [EventSequence(f"{at:02}", events, (0.0,), labels) for at, (events, labels) in enumerate(kinds)]
+    )
+    vocabulary = Vocabulary.from_dataset(data)
+    known = np.arange(60)[:, None] % 3 < 2
+    term = fit_linear(data.knowing(known), vocabulary, 64)
+    term.weights.mul_(20.0)
+    term.bias.mul_(20.0)
+    model = Transformer(TransformerConfig(width=16, layers=1, heads=2), vocabulary, ("odd",), linear=term)
+    assert Validation(data, model, LossConfig(), 256).has_room
+    assert not Validation(data.knowing(known), model, LossConfig(), 256).has_room
 
 
 def test_a_check_is_repeatable_and_leaves_the_mode_alone(hundred: EventDataset) -> None:

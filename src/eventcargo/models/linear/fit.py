@@ -175,8 +175,7 @@ def _screen(
         if family == "presence":
             selected = [np.arange(len(names))] * len(columns)
         else:
-            fitted = ~split.held
-            selected = _dependent(matrix[fitted], by_label[fitted], split.groups_of(fitted), config)
+            selected = _selected(matrix, by_label, split, config)
         used = np.unique(np.concatenate([np.zeros(0, np.int64), *selected]))
         for of_label, features in zip(columns, selected, strict=True):
             of_label[family] = start + np.searchsorted(used, features)
@@ -189,17 +188,41 @@ def _screen(
 
 @dataclass(frozen=True)
 class _Split:
-    """Which sequences are held out to select penalty and families, in whole groups, and all groups."""
+    """Which sequences are held out to select penalty and families, in whole groups, and all groups.
+
+    `studies` are labels and the sequences for which they are known, on which they are fitted.
+    """
 
     held: NDArray[np.bool_]
     groups: Groups
+    studies: tuple[tuple[Ints, Ints | slice], ...]
 
     @classmethod
     def of(cls, data: EventDataset, share: float, seed: int) -> "_Split":
-        return cls(data.group_draw(np.random.default_rng(seed)) < share, data.groups)
+        held, n_labels = data.group_draw(np.random.default_rng(seed)) < share, len(data.label_names)
+        if data.known is None:
+            return cls(held, data.groups, ((np.arange(n_labels), slice(None)),))
+        return cls(held, data.groups, tuple(data.known.alike(n_labels)))
+
+    def take(self, rows: Ints | slice) -> "_Split":
+        """That of some sequences, for which all labels are known."""
+        return _Split(self.held[rows], None if self.groups is None else self.groups[rows], ())
 
     def groups_of(self, which: NDArray[np.bool_]) -> Groups:
         return None if self.groups is None else self.groups[which]
+
+
+def _selected(
+    matrix: sp.csr_array, by_label: sp.csc_array, split: _Split, config: LinearConfig
+) -> list[Ints]:
+    """For every label the columns that depend on it in the fitted sequences for which it is known."""
+    selected = dict[int, Ints]()
+    for labels, rows in split.studies:
+        own = split.take(rows)
+        fitted = np.arange(len(split.held))[rows][~own.held]
+        columns = _dependent(matrix[fitted], by_label[fitted][:, labels], own.groups_of(~own.held), config)
+        selected |= zip(labels.tolist(), columns, strict=True)
+    return [selected[label] for label in range(by_label.shape[1])]
 
 
 def _dependent(
@@ -229,6 +252,30 @@ class _Fitted:
     effort: Effort
 
 
+@dataclass(frozen=True)
+class _Part:
+    """The features of the sequences on which some labels are fitted."""
+
+    rows: Ints | slice
+    split: _Split
+    whole: sp.csc_array
+    fitted: sp.csc_array
+    held_out: sp.csc_array
+    everywhere: Ubiquitous
+
+    @property
+    def can_select(self) -> bool:
+        """Whether there are sequences to fit and sequences to select by."""
+        return 0 < int(self.split.held.sum()) < len(self.split.held)
+
+    @classmethod
+    def of(cls, candidates: _Candidates, split: _Split, rows: Ints | slice) -> "_Part":
+        X, own = candidates.X if isinstance(rows, slice) else candidates.X[rows], split.take(rows)
+        whole, fitted, held_out = (part.tocsc() for part in (X, X[~own.held], X[own.held]))
+        everywhere = Ubiquitous.of(whole, candidates.keys, candidates.size, MIN_POSITIVES)
+        return cls(rows, own, whole, fitted, held_out, everywhere)
+
+
 class _Labels:
     """Fits every label, the most frequent first, side by side."""
 
@@ -240,14 +287,15 @@ class _Labels:
         config: LinearConfig,
         deadline: Deadline,
     ) -> None:
-        held = split.held
-        self._candidates, self._by_label, self._split = candidates, by_label, split
+        self._candidates, self._by_label = candidates, by_label
         self._config, self._deadline = config, deadline
         self._n_workers = config.workers or os.cpu_count() or 1
-        self._whole, self._fitted, self._held_out = (
-            candidates.X[rows].tocsc() for rows in (slice(None), ~held, held)
-        )
-        self._everywhere = Ubiquitous.of(self._whole, candidates.keys, candidates.size, MIN_POSITIVES)
+        self._split = split
+        self._rows = {label: rows for labels, rows in split.studies for label in labels.tolist()}
+        self._shared = dict[int, _Part]()
+        for labels, rows in split.studies:
+            if len(labels) > 1:
+                self._shared |= dict.fromkeys(labels.tolist(), _Part.of(candidates, split, rows))
         self._left, self._spent, self._done = by_label.shape[1], 0.0, 0
 
     def fit(self, progress: OnProgress | None) -> list[_Fitted]:
@@ -263,32 +311,37 @@ class _Labels:
 
     def _one(self, label: int) -> _Fitted:
         self._left -= 1
-        y = self._by_label[:, [label]].toarray().ravel()
-        base = base_fit(self._whole.shape[1], int(y.sum()), len(y))
-        if min(y.sum(), len(y) - y.sum()) < MIN_POSITIVES:
+        part = self._part(label)
+        y = self._by_label[:, [label]].toarray().ravel()[part.rows]
+        base = base_fit(part.whole.shape[1], int(y.sum()), len(y))
+        if min(y.sum(), len(y) - y.sum()) < MIN_POSITIVES or not part.can_select:
             return _Fitted(base, Effort.ALL)
         if self._deadline.is_over:
             return _Fitted(base, Effort.NONE)
-        trial, is_complete = self._choose(label, y)
+        trial, is_complete = self._choose(label, part, y)
         columns = self._columns(label, trial.families)
-        fit = self._everywhere.settle(_refit(self._whole, y, columns, trial), self._whole, y)
+        fit = part.everywhere.settle(_refit(part.whole, y, columns, trial), part.whole, y)
         is_complete &= self._candidates.is_complete
         return _Fitted(fit, Effort.ALL if is_complete else Effort.PRESENCE)
 
-    def _choose(self, label: int, y: NDArray[np.float64]) -> tuple[Trial, bool]:
+    def _part(self, label: int) -> _Part:
+        """The sequences of a label; made anew for a label that shares them with no other, to save memory."""
+        return self._shared.get(label) or _Part.of(self._candidates, self._split, self._rows[label])
+
+    def _choose(self, label: int, part: _Part, y: NDArray[np.float64]) -> tuple[Trial, bool]:
         """The best trial of a label, and whether there was time for all families."""
-        began, held, config = time.monotonic(), self._split.held, self._config
-        columns = self._candidates.columns[label]
+        began, config = time.monotonic(), self._config
+        held, columns = part.split.held, self._candidates.columns[label]
         choice = Choice(
-            self._fitted,
-            self._held_out,
+            part.fitted,
+            part.held_out,
             y[~held],
             y[held],
             columns,
             config.penalties,
             config.min_z,
             config.alpha,
-            self._split.groups_of(held),
+            part.split.groups_of(held),
         )
         best = choice.on_presence()
         self._spent, self._done = self._spent + time.monotonic() - began, self._done + 1

@@ -113,11 +113,11 @@ def event_loss(
     return torch.logaddexp(own, others.logsumexp(-1)) - own
 
 
-def label_loss(logits: Tensor, labels: Tensor, pos_weight: float) -> Tensor:
-    """Binary cross-entropy of (positions, labels), summed over labels: nats per position."""
+def label_loss(logits: Tensor, labels: Tensor, pos_weight: float, known: Tensor | None = None) -> Tensor:
+    """Binary cross-entropy of (positions, labels), summed over the known labels: nats per position."""
     weight = torch.full((labels.shape[1],), pos_weight, device=labels.device)
     losses = F.binary_cross_entropy_with_logits(logits.float(), labels, pos_weight=weight, reduction="none")
-    return losses.sum(1)
+    return (losses if known is None else losses * known).sum(1)
 
 
 def joint_loss(
@@ -140,8 +140,10 @@ def joint_loss(
     if needs_labels:
         at = torch.as_tensor(targets.labels_at, device=y.device)
         logits = model.label_logits(y[at], batch, targets.labels_at)
-        wanted = torch.as_tensor(batch.labels[np.nonzero(targets.labels_at)[0]], device=y.device)
-        losses = label_loss(logits, wanted, config.pos_weight)
+        rows = np.nonzero(targets.labels_at)[0]
+        wanted = torch.as_tensor(batch.labels[rows], device=y.device)
+        known = None if batch.known is None else torch.as_tensor(batch.known[rows], device=y.device)
+        losses = label_loss(logits, wanted, config.pos_weight, known)
         total = total + losses @ _weights(targets.label_weights, targets.labels_at, y)
     return total
 

@@ -63,12 +63,12 @@ class Validation:
 
     def _term_losses(self, term: LinearTerm, data: EventDataset) -> Floats:
         """The label losses of the linear term alone: (sequences, labels)."""
-        labels = data[:MAX_SEQUENCES].label_matrix().toarray()
+        labels, known = data[:MAX_SEQUENCES].label_matrix().toarray(), data[:MAX_SEQUENCES].known_matrix()
         losses = np.zeros(labels.shape)
         for rows in self._batches.in_order(self._tokens):
             batch = self._batches.take(rows)
             losses[rows] = log_losses(term.logits(batch, batch.at_end).cpu().numpy(), labels[rows])
-        return losses
+        return losses if known is None else losses * known
 
     def __len__(self) -> int:
         return len(self._batches.lengths)
@@ -78,8 +78,8 @@ class Validation:
         """Whether the linear term leaves any label a loss that a network could clearly lower."""
         if self._alone is None:
             return True
-        labels = self._batches.take(np.arange(len(self._alone))).labels
-        return bool((self._alone.sum(axis=0) > MATTERS * base_losses(labels)).any())
+        batch = self._batches.take(np.arange(len(self._alone)))
+        return bool((self._alone.sum(axis=0) > MATTERS * base_losses(batch.labels, batch.known)).any())
 
     def check(self, model: Transformer) -> Held:
         """Losses and label F1 of the model in evaluation mode."""
@@ -108,13 +108,14 @@ class Validation:
         events: NDArray[np.float64],
         logits: NDArray[np.float64],
         labels: NDArray[np.float32],
+        known: NDArray[np.bool_],
         at_end: NDArray[np.bool_],
     ) -> Held:
-        losses = (np.logaddexp(0, logits) - labels * logits).sum(1)
+        losses = ((np.logaddexp(0, logits) - labels * logits) * known).sum(1)
         event, prefix, end = (_mean(values) for values in (events, losses[~at_end], losses[at_end]))
         share = self._config.end_weight
         total = self._config.event_weight * event + (1 - share) * prefix + share * end
-        f1 = weighted_f1(labels[at_end] > 0, logits[at_end] > 0)
+        f1 = weighted_f1(labels[at_end] > 0, (logits[at_end] > 0) & known[at_end])
         return Held(total, event, prefix, end, f1, self._lead(losses[at_end]))
 
 
@@ -123,16 +124,17 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 
 def _score(model: Transformer, batch: Batch, chosen: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
-    """Next-event losses where `chosen`; label logits, labels and `at_end` there and at the ends."""
+    """Next-event losses where `chosen`; label logits, labels, known labels, `at_end` there and at ends."""
     labels_at = chosen | batch.at_end
     result = model.densities(batch, events_at=chosen, labels_at=labels_at)
     assert result.events is not None
     assert result.labels is not None
     following = torch.as_tensor(np.roll(batch.ids, -1, axis=1)[chosen], device=result.events.device)
     events = F.cross_entropy(result.events.float(), following, reduction="none")
-    labels = batch.labels[np.nonzero(labels_at)[0]]
-    logits = result.labels.double().cpu().numpy()
-    return events.double().cpu().numpy(), logits, labels, batch.at_end[labels_at]
+    rows = np.nonzero(labels_at)[0]
+    labels, logits = batch.labels[rows], result.labels.double().cpu().numpy()
+    known = np.ones(labels.shape, bool) if batch.known is None else batch.known[rows]
+    return events.double().cpu().numpy(), logits, labels, known, batch.at_end[labels_at]
 
 
 def weighted_f1(truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:

@@ -2,6 +2,8 @@
 
 const partOf = name => JSON.parse(document.getElementById(`part-${labels.findIndex(label => label.name === name)}`).textContent);
 
+const amongKnown = label => isKnown(label.known) ? ` of ${count(label.known)} for which it is known` : '';
+
 function labelPage(name, opened) {
   const label = labels.find(each => each.name === name);
   if (!label) return missingPage(name);
@@ -10,7 +12,7 @@ function labelPage(name, opened) {
   const page = [
     element('div', {class: 'hero'}, element('h1', {tabindex: '-1'}, named(name, 120)),
       element('p', {class: 'lead'}, `${count(label.causes.length, 'cause')}, `,
-        isKnown(label.support) ? `carried by ${count(label.support, 'sequence')}` : 'support unknown')),
+        isKnown(label.support) ? `carried by ${count(label.support, 'sequence')}${amongKnown(label)}` : 'support unknown')),
     verdictSection(label),
     causesSection(label, own, drawings),
     ruleSection(label),
