@@ -100,7 +100,7 @@ def test_a_run_keeps_its_cohort_and_reads_its_data_through_it(
     assert json.loads((home / "cohort.json").read_text())["summary"]["line"] == told["cohort"]["line"]
     source = source_of(home)
     assert source.cohort == Cohort(label_time="when", lookback="60d", adjust=("site",))
-    data = recall(home)
+    data = recall(home).data
     assert (len(data), data.kinds.adjusted) == (
         told["cohort"]["cases"] + told["cohort"]["controls"],
         ("site=n", "site=s"),
@@ -118,7 +118,46 @@ def test_a_run_on_a_saved_cohort_shows_it(tables: tuple[str, ...], tmp_path: Pat
     run("cohort", *tables, *CUT, "--out", tmp_path / "data")
     told = run_json("discover", tmp_path / "data", "--out", tmp_path / "run", *QUICK)
     assert overview(tmp_path / "run" / "report.html")["data"]["cohort"] == told["cohort"]["line"]
-    assert len(recall(tmp_path / "run")) == told["cohort"]["cases"] + told["cohort"]["controls"]
+    assert len(recall(tmp_path / "run").data) == told["cohort"]["cases"] + told["cohort"]["controls"]
+
+
+@pytest.fixture(scope="module")
+def bad_repairs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """A part fails days after P3 and is replaced; half of the replaced ones fail again after days."""
+    folder = tmp_path_factory.mktemp("repairs")
+    random = np.random.default_rng(2)
+    events, outcomes = [], []
+    for number in range(300):
+        name, times = f"V{number:03}", np.sort(random.uniform(0, 300, random.poisson(20) + 2))
+        codes = random.integers(0, 8, len(times))
+        days = [(time, f"P{code}") for time, code in zip(times, codes, strict=True)]
+        failures = [time + random.exponential(2) for time in times[codes == 3][:1] if random.random() < 0.7]
+        if failures and random.random() < 0.5:
+            failures.append(failures[0] + 1 + random.exponential(2))
+        days += [(day + 0.9, "WS:replaced") for day in failures]
+        events += [(name, START + timedelta(days=day), code) for day, code in days]
+        outcomes += [(name, START + timedelta(days=day), "turbo") for day in failures]
+    pl.DataFrame(events, ["vin", "seen", "code"], orient="row").write_csv(folder / "events.csv")
+    pl.DataFrame(outcomes, ["vin", "when", "label"], orient="row").write_csv(folder / "labels.csv")
+    names = ("--sequence-id", "vin", "--time", "seen", "--event", "code")
+    return (str(folder / "events.csv"), "--labels", str(folder / "labels.csv"), *names)
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_what_follows_an_outcome_is_never_trusted_as_cause_of_the_next(
+    saved: bool, bad_repairs: tuple[str, ...], tmp_path: Path
+) -> None:
+    cut, source = ("--label-time", "when", "--lookback", "20d"), (tmp_path / "data",)
+    if saved:
+        run("cohort", *bad_repairs, *cut, "--out", tmp_path / "data")
+    given = source if saved else (*bad_repairs, *cut)
+    told = run_json("discover", *given, "--out", tmp_path / "run", *QUICK)
+    assert "WS:replaced" in told["boundaries"]["turbo"]
+    again = run_json("judge", tmp_path / "run")
+    for verdict in (told["verdicts"]["turbo"], again["turbo"]):
+        assert verdict["level"] != "trust"
+        assert any("'WS:replaced' first occurs after 'turbo' in" in reason for reason in verdict["reasons"])
+        assert any("--exclude WS:replaced" in reason for reason in verdict["reasons"])
 
 
 @pytest.mark.parametrize(

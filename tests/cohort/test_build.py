@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from eventcargo import Cohort, ConfigError, DataError, EventCargoWarning, EventDataset
-from eventcargo.cohort import CohortData, Tables, after_outcome, build_cohort
+from eventcargo.cohort import CohortData, Tables, build_cohort
 
 from .worlds import World
 
@@ -228,16 +228,11 @@ def test_timing_counts_a_subject_once_by_its_first_event() -> None:
     assert timing.filter(event="x").rows() == [("bad", "x", 1, 0, 0)]
 
 
-def test_event_types_that_follow_their_outcome_are_named() -> None:
-    timing = pl.DataFrame(
-        {"label": ["bad"] * 3, "event": ["cause", "repair", "note"], "before": [40, 0, 0], "same": [0, 0, 30]}
-    ).with_columns(after=pl.Series([5, 30, 0]))
-    said = after_outcome(timing)
-    assert [line.split(" in ")[0] for line in said] == [
-        "'repair' first occurs after 'bad'",
-        "'note' first occurs at the very time of 'bad'",
-    ]
-    assert "30 of 30 subjects" in said[0]
+def test_timing_counts_families_and_thresholds() -> None:
+    events = EVENTS.with_columns(number=pl.Series(range(len(EVENTS))).cast(pl.Float64))
+    cohort = Cohort(label_time="when", prefix=2, numeric_value="number", cut=("repair=0",))
+    timing = build(cohort, events).timing
+    assert timing.filter(event="repair >= 0").rows() == [("bad", "repair >= 0", 0, 0, 1)]
 
 
 def test_one_label_can_be_looked_at_alone() -> None:

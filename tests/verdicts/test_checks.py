@@ -306,3 +306,33 @@ def test_labels_that_share_a_forbidden_cause_do_not_surprise() -> None:
     boundaries = graph({"bad": ["x"], "worse": ["x"]})
     assert len(found(checks.check_together, data, boundaries)) == 1
     assert known(checks.check_together, data, boundaries, NO_W) == []
+
+
+FOLLOWED = sequences((("x", "repair"), ("bad",), 50), (("y",), (), 50), (("x", "repair"), (), 1))
+TIMING = pl.DataFrame(
+    {"label": "bad", "event": ["x", "repair"], "before": [40, 1], "same": 0, "after": [1, 60]}
+)
+
+
+def followers(boundary: list[str], knowledge: Knowledge | None = None) -> list[tuple[str, str]]:
+    known = None if knowledge is None else knowledge.resolve(["bad"], list(FOLLOWED.event_names))
+    evidence = Evidence(
+        FOLLOWED, graph({"bad": boundary}), None, JudgeConfig(), knowledge=known, timing=TIMING
+    )
+    return list(checks.check_followers(evidence, 0))
+
+
+@pytest.mark.parametrize(("boundary", "level"), [(["repair"], "doubt"), (["repair", "x"], "caution")])
+def test_a_member_that_follows_its_outcome_is_told(boundary: list[str], level: str) -> None:
+    ((told, reason),) = followers(boundary)
+    assert told == level
+    assert reason.startswith("'repair' first occurs after 'bad' in 60 of 61 subjects: it may be a record")
+    assert "exclude='repair'" in reason
+
+
+def test_what_follows_the_outcome_outside_the_boundary_is_not_told() -> None:
+    assert followers(["x"]) == []
+
+
+def test_somebody_may_answer_for_a_member_that_follows_its_outcome() -> None:
+    assert followers(["repair"], Knowledge(required={"bad": ["repair"]})) == []

@@ -62,7 +62,7 @@ def _chosen(run: Path, sequence: str | None, events: str | None, times: str | No
     if sequence is not None:
         if times is not None:
             raise ConfigError(f"--times {times} needs --events, not --sequence")
-        data = recall(run)
+        data = recall(run).data
         try:
             return data[sequence]
         except KeyError:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import eventcargo.cohort
+import eventcargo.leaks
 from eventcargo.cli.data import Columns, check_tables_exist, read
-from eventcargo.cohort.config import Cohort, read_cohort, write_cohort
+from eventcargo.cohort.config import COHORT, TIMING, Cohort, read_cohort
+from eventcargo.discovery.run_folder import write_cohort_of_run
 from eventcargo.errors import ConfigError, DataError
-from eventcargo.files import atomic_file, read_document, write_document
+from eventcargo.files import read_document, write_document
 from eventcargo.io.config import ReadConfig
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from eventcargo.events import EventDataset
 
 FORMAT, FORMAT_VERSION = "eventcargo-data", 1
-COHORT, TIMING = "cohort.json", "timing.parquet"
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,6 @@ class DataSource:
     def is_cohort(self) -> bool:
         """Whether a cohort is made of the tables, instead of reading them as they are."""
         return bool(not self.cohort.is_plain or self.static or self.parents)
-
-    def read(self) -> "EventDataset":
-        """Read the data set."""
-        return self.build().data
 
     def build(self, out: Path | None = None, always: bool = False) -> "SourceData":
         """The data set and what its cohort counted; `out` is a folder for it, `always` makes a cohort."""
@@ -133,7 +130,8 @@ class SourceData:
     @property
     def after_outcome(self) -> list[str]:
         """Event types that record their outcome, in words."""
-        return [] if self.timing is None else eventcargo.cohort.after_outcome(self.timing)
+        late = [] if self.timing is None else eventcargo.leaks.find_late(self.timing)
+        return [f"{one.reason}: it may be a record of the outcome; sequences end before it" for one in late]
 
     @property
     def lines(self) -> list[str]:
@@ -164,10 +162,8 @@ def remember(run: Path, source: DataSource, loaded: SourceData | None = None) ->
     write_document(run / "data.json", FORMAT, FORMAT_VERSION, named)
     cohort = source.cohort if loaded is None or loaded.cohort is None else loaded.cohort
     if not cohort.is_plain or source.is_cohort:
-        write_cohort(run / COHORT, cohort, {} if loaded is None else loaded.summary or {})
-    if loaded is not None and loaded.timing is not None:
-        with atomic_file(run / TIMING) as target:
-            loaded.timing.write_parquet(target)
+        figures, timing = (None, None) if loaded is None else (loaded.summary, loaded.timing)
+        write_cohort_of_run(run, cohort, figures or {}, timing)
 
 
 def source_of(run: Path) -> DataSource:
@@ -184,13 +180,13 @@ def source_of(run: Path) -> DataSource:
     return source if source.is_saved else replace(source, cohort=saved_cohort(run)[0] or Cohort())
 
 
-def recall(run: Path) -> "EventDataset":
+def recall(run: Path) -> "SourceData":
     """Read the data of a run from RUN/data.json's source."""
     source = source_of(run)
     for path in source.paths:
         if not any(mark in path for mark in "*?[") and not Path(path).exists():
             raise DataError(f"{path}, the data of {run}, does not exist; name the table of events")
-    return source.read()
+    return source.build()
 
 
 def check_tables(events: str | None, labels: Sequence[str] | None) -> None:
@@ -207,7 +203,7 @@ def data_of(
     time: str,
     event: str,
     label: str,
-) -> "EventDataset":
+) -> "SourceData":
     """Read the data named by the options through the cohort of the run, else the data of the run."""
     if events is None:
         check_tables(events, labels)
@@ -216,4 +212,4 @@ def data_of(
     if not source.is_saved and (cohort := saved_cohort(run)[0]) is not None:
         before = source_of(run) if (run / "data.json").exists() else source
         source = replace(source, cohort=cohort, static=before.static, parents=before.parents)
-    return source.read()
+    return source.build()

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from eventcargo.cohort.index_kind import refuse_dates
     from eventcargo.cohort.summary import CohortSummary
     from eventcargo.cohort.tables import Tables
-    from eventcargo.cohort.timing import after_outcome
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -20,7 +19,6 @@ else:
             "index_kind": "refuse_dates",
             "summary": "CohortSummary",
             "tables": "Tables",
-            "timing": "after_outcome",
         },
     )
 
@@ -29,7 +27,6 @@ __all__ = [
     "CohortData",
     "CohortSummary",
     "Tables",
-    "after_outcome",
     "build_cohort",
     "read_cohort",
     "refuse_dates",

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from eventcargo.cohort.attributes import Attributes, make_attributes, read_static, with_pairs
-from eventcargo.cohort.config import Cohort, write_cohort
+from eventcargo.cohort.config import COHORT, INDEX, TIMING, Cohort, write_cohort
 from eventcargo.cohort.controls import Histories, follow_up
 from eventcargo.cohort.cutting import Cutter, without_duplicates
 from eventcargo.cohort.durations import parse_duration, parse_lookback
@@ -48,9 +48,6 @@ from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset
 from eventcargo.files import atomic_file, check_new_folder
 from eventcargo.storage import write_columns
-
-INDEX, TIMING, COHORT = "index.parquet", "timing.parquet", "cohort.json"
-"""Files of a cohort beside those of its data set."""
 
 
 @dataclass(frozen=True)
@@ -286,9 +283,10 @@ class _Builder:
             n_before = len(rows)
             rows = without_duplicates(rows)
             self.counts["duplicates"] += n_before - len(rows)
+        codes, offsets = self.cutter.expand(rows)
         if timing is not None:
-            timing.add(rows)
-        moments, piece = self.cutter.cut(rows, self.counts)
+            timing.add(np.repeat(rows, np.diff(offsets)), codes)
+        moments, piece = self.cutter.cut(rows, codes, offsets, self.counts)
         self.moments.append(moments)
         files.add(piece)
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 FORMAT, FORMAT_VERSION = "eventcargo-cohort", 1
 
+INDEX, TIMING, COHORT = "index.parquet", "timing.parquet", "cohort.json"
+"""Files of a cohort: in the folder of its data set, and but for the first in that of a run."""
+
 Index = Literal["", "outcome", "windows", "end", "prediction"]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import polars as pl
 
-from eventcargo.errors import counted
+from eventcargo.errors import argument, counted
 from eventcargo.leaks import Leak
 from eventcargo.verdicts.evidence import Evidence
 
@@ -157,6 +157,19 @@ def check_leakage(evidence: Evidence, number: int) -> Iterator[Finding]:
         )
 
 
+def check_followers(evidence: Evidence, number: int) -> Iterator[Finding]:
+    """Whether members occur practically only after their outcome, where outcomes have times."""
+    late = evidence.followers.get(evidence.labels[number], [])
+    if late:
+        others = len(late) - 1
+        more = f" (and {counted(others, 'other event type')} likewise)" if others else ""
+        yield (
+            "doubt" if len(late) == len(evidence.members[number]) else "caution",
+            f"{late[0].reason}{more}: it may be a record of an earlier outcome; leave it out with "
+            f"{argument('exclude', late[0].event)}, or require it by knowledge if it brings the next one",
+        )
+
+
 def _leaks(leaks: list[Leak]) -> str:
     others = len(leaks) - 1
     more = f" (and {counted(others, 'other event type')} likewise)" if others else ""
@@ -172,5 +185,6 @@ CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (
     check_beyond,
     check_together,
     check_leakage,
+    check_followers,
 )
 """All checks; reasons of one level appear in this order."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -13,7 +14,7 @@ from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge.knowledge import Resolved
-from eventcargo.leaks import Leak, find_leaks
+from eventcargo.leaks import LateEvent, Leak, find_late, find_leaks
 from eventcargo.quality import Quality
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.predictability import Predictability, Predictor
@@ -35,8 +36,9 @@ class Evidence:
         seed: int = 0,
         deadline: Deadline = NEVER,
         knowledge: Resolved | None = None,
+        timing: pl.DataFrame | None = None,
     ) -> None:
-        self._deadline, self._knowledge = deadline, knowledge
+        self._deadline, self._knowledge, self._timing = deadline, knowledge, timing
         self.data, self.graph, self.config, self._seed = data, graph, config, seed
         self.labels = graph.labels
         self.quality = {row.label: row for row in (quality.labels if quality else ())}
@@ -64,6 +66,16 @@ class Evidence:
         for leak in sorted(find_leaks(self.data), key=lambda one: -one.both):
             if not leak.is_hint and not self._is_decided(leak.label, leak.event):
                 by_label.setdefault(leak.label, []).append(leak)
+        return by_label
+
+    @cached_property
+    def followers(self) -> dict[str, list[LateEvent]]:
+        """By label, the members that follow their outcome, as far as knowledge does not require them."""
+        by_label: dict[str, list[LateEvent]] = {}
+        edges = set(self.graph.edges.select("label", "event").iter_rows())
+        for one in [] if self._timing is None else find_late(self._timing):
+            if (one.label, one.event) in edges and not self._is_decided(one.label, one.event):
+                by_label.setdefault(one.label, []).append(one)
         return by_label
 
     def _is_decided(self, label: str, event: str) -> bool:
