@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from eventcargo.cohort.tables import Tables
     from eventcargo.events import EventDataset
+    from eventcargo.vocabulary import Vocabulary
 
 FORMAT, FORMAT_VERSION = "eventcargo-data", 1
 
@@ -74,11 +75,16 @@ class DataSource:
         """Whether a cohort is made of the tables, instead of reading them as they are."""
         return bool(not self.cohort.is_plain or self.static or self.parents)
 
-    def build(self, out: Path | None = None, always: bool = False) -> "SourceData":
-        """The data set and what its cohort counted; `out` is a folder for it, `always` makes a cohort."""
+    def build(
+        self, out: Path | None = None, always: bool = False, like: "Vocabulary | None" = None
+    ) -> "SourceData":
+        """The data set and what its cohort counted; `out` is a folder for it, `always` makes a cohort.
+
+        With `like`, the event types that a cohort makes are those of a model.
+        """
         check_tables_exist(*self.paths)
         if self.is_cohort or always:
-            built = eventcargo.cohort.build_cohort(self.cohort, self.tables(), out)
+            built = eventcargo.cohort.build_cohort(self.cohort, self.tables(), out, like)
             figures, notes = built.summary.to_dict(), built.summary.notes
             return SourceData(built.data, self.cohort, figures, notes, built.timing)
         if self.is_saved:
@@ -212,4 +218,12 @@ def data_of(
     if not source.is_saved and (cohort := saved_cohort(run)[0]) is not None:
         before = source_of(run) if (run / "data.json").exists() else source
         source = replace(source, cohort=cohort, static=before.static, parents=before.parents)
-    return source.build()
+    return source.build(like=_vocabulary(run))
+
+
+def _vocabulary(run: Path) -> "Vocabulary | None":
+    """The event types of a run's model; None if there is none."""
+    from eventcargo.vocabulary import Vocabulary
+
+    path = run / "model" / "vocabulary.json"
+    return Vocabulary.from_json(path) if path.exists() else None

@@ -99,6 +99,11 @@ class Cohort(Settings):
         """Whether nothing is asked for: sequences are histories as they are."""
         return replace(self, index="end", seed=0) == Cohort(index="end") and self.index in ("", "end")
 
+    @property
+    def before_outcomes(self) -> "Cohort":
+        """The cohort of histories whose outcomes are not known yet: each ends with its last event."""
+        return replace(self, index="end", label_time="", outcomes=(), only=())
+
     def build(
         self,
         events: Any,

@@ -5,7 +5,7 @@ they are lower bounds, from the median down upper bounds; given ones are both. T
 scale, in which each threshold includes the next.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,21 @@ DIGITS = 4
 """Significant digits of a threshold by quantiles."""
 
 Scale = tuple[str, ...]
+
+
+def known_cuts(scales: Iterable[Scale], types: EventTypes) -> dict[int, tuple[list[float], list[float]]]:
+    """The upper and lower thresholds of event types by the scales of a data set.
+
+    >>> known_cuts([("lab >= 1", "lab >= 2"), ("lab < 0.5",), ("gone < 1",)], EventTypes(["lab"], {"lab": 0}))
+    {0: ([1.0, 2.0], [0.5])}
+    """
+    cuts: dict[int, tuple[list[float], list[float]]] = {}
+    for threshold in (threshold for scale in scales for threshold in scale):
+        name, sign, number = threshold.rsplit(" ", 2)
+        if name in types.numbers:
+            upper, lower = cuts.setdefault(types.numbers[name], ([], []))
+            (upper if sign == ">=" else lower).append(float(number))
+    return {code: (sorted(upper), sorted(lower)) for code, (upper, lower) in cuts.items()}
 
 
 def given_cuts(texts: Sequence[str], types: EventTypes, normalise: bool) -> dict[int, tuple[float, ...]]:

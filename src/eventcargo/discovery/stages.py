@@ -217,9 +217,7 @@ class Discovery:
     def _judge(self, graph: LabelGraph) -> None:
         quality = read_quality(self.folder)
         end = self._end(ENDS["judge"])
-        verdicts = judge(
-            self.data, graph, quality, knowledge=self._known, timing=self._timing, deadline=end
-        )
+        verdicts = judge(self.data, graph, quality, knowledge=self._known, timing=self._timing, deadline=end)
         write_judged(self.folder, graph, verdicts, self.data)
 
     def _report(self) -> None:
