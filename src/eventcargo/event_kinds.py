@@ -57,6 +57,25 @@ class EventKinds:
             return True
         return one != other and any(one in scale and other in scale for scale in self.scales)
 
+    def only(self, names: Collection[str]) -> "EventKinds":
+        """The same kinds, as far as they are about these event types.
+
+        >>> EventKinds(families={"I50": ("I50.1", "I50.9")}).only(["I50", "I50.9"]).families
+        {'I50': ('I50.9',)}
+        """
+        own = set(names)
+
+        def kept(some: Sequence[str]) -> tuple[str, ...]:
+            return tuple(name for name in some if name in own)
+
+        families = {family: kept(members) for family, members in self.families.items() if family in own}
+        return EventKinds(
+            kept(self.attributes),
+            kept(self.adjusted),
+            {family: members for family, members in families.items() if members},
+            tuple(scale for scale in map(kept, self.scales) if scale),
+        )
+
     def numbered(self, names: Sequence[str]) -> "NumberedKinds":
         """The same kinds by the places of the event types in a list of names; other names are left out."""
         number = {name: at for at, name in enumerate(names)}

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eventcargo import EventDataset
+from eventcargo import EventDataset, EventSequence, simulate, write_events
 from eventcargo.cli.source import recall, source_of
 from eventcargo.cohort import Cohort, read_cohort
 
@@ -175,3 +175,49 @@ def test_what_a_cohort_lacks_is_said(
     told = run("cohort", tables[0], *tables[3:], *options, "--out", tmp_path / "data", code=1).stderr
     assert said in told
     assert not (tmp_path / "data").exists()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Simulated sequences as tables, as a saved data set and as a MEDS folder; records end them."""
+    folder = tmp_path_factory.mktemp("plain")
+    simulated = simulate("chain", sequences=400, labels=1, event_types=30, seed=100)
+    sequences = [
+        EventSequence(s.id, (*s.events, f"WS:{label}"), (*s.times, s.times[-1]), s.labels)
+        for s in simulated.data
+        for label in s.labels or ("nothing",)
+    ]
+    data = EventDataset.from_sequences(sequences)
+    write_events(data, folder)
+    data.save(folder / "saved")
+    table = pl.read_parquet(folder / "events.parquet").rename({"sequence_id": "subject_id", "event": "code"})
+    epoch = pl.from_epoch((pl.col("time") * 1e6).cast(pl.Int64), "us")
+    number = pl.col("subject_id").rank("dense").cast(pl.Int64)
+    (folder / "meds" / "data").mkdir(parents=True)
+    (folder / "meds" / "metadata").mkdir()
+    measured = table.with_columns(epoch.alias("time"), number.alias("subject_id"))
+    measured = measured.with_columns(numeric_value=pl.lit(None, pl.Float32)).sort("subject_id", "time")
+    measured.write_parquet(folder / "meds" / "data" / "0.parquet")
+    ids = data.sequence_ids.to_pylist()
+    rows = [(ids.index(s.id) + 1, datetime(2100, 1, 1), bool(s.labels)) for s in data]
+    labels = pl.DataFrame(rows, ["subject_id", "prediction_time", "boolean_value"], orient="row")
+    labels.write_parquet(folder / "L000.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("given", ["tables", "saved", "meds"])
+def test_event_types_are_excluded_without_any_cohort(given: str, plain: Path, tmp_path: Path) -> None:
+    sources = {
+        "tables": (plain / "events.parquet", "--labels", plain / "labels.parquet"),
+        "saved": (plain / "saved",),
+        "meds": (plain / "meds", "--labels", plain / "L000.parquet"),
+    }
+    home, excluded = tmp_path / "run", ("--exclude", "WS:*")
+    told = run_json("discover", *sources[given], *excluded, "--out", home, *QUICK)
+    assert not any(name.startswith("WS:") for name in told["boundaries"]["L000"])
+    assert told["boundaries"]["L000"]
+    assert "WS:" not in (home / "model" / "vocabulary.json").read_text()
+    assert not any("WS:" in reason for reason in told["verdicts"]["L000"]["reasons"])
+    assert not any(name.startswith("WS:") for name in recall(home).data.event_names)
+    assert run_json("judge", home)["L000"] == told["verdicts"]["L000"]
+    assert "events excluded by name" in run("validate", *sources[given], *excluded).stdout

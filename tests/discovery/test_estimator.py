@@ -208,3 +208,13 @@ def test_a_data_set_is_cut_already(chain: Simulated) -> None:
 def test_a_cohort_is_a_parameter(of_cohort: Cargo) -> None:
     assert clone(of_cohort).get_params()["cohort"] == COHORT
     assert Cargo().set_params(cohort=COHORT).cohort is COHORT
+
+
+def test_what_is_excluded_is_not_read_in_data_sets_and_tables(chain: Simulated) -> None:
+    cause = chain.truth.boundary("L000")[0]
+    cargo = Cargo(cohort=Cohort(exclude=(cause,)), **SETTINGS).fit(chain.data)
+    assert cause not in cargo.model_.vocabulary.event_names
+    assert cause not in cargo.graph_.boundary("L000")
+    assert len(cargo.predict_proba(chain.data[:7])) == 7
+    table = pl.DataFrame({"sequence_id": "a", "time": [0, 0], "event": ["E00001", cause]})
+    assert cargo.read(table)["a"].events == ("E00001",)

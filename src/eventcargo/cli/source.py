@@ -73,7 +73,7 @@ class DataSource:
     @property
     def is_cohort(self) -> bool:
         """Whether a cohort is made of the tables, instead of reading them as they are."""
-        return bool(not self.cohort.is_plain or self.static or self.parents)
+        return bool(self.cohort.cuts or self.static or self.parents)
 
     def build(
         self, out: Path | None = None, always: bool = False, like: "Vocabulary | None" = None
@@ -88,10 +88,11 @@ class DataSource:
             figures, notes = built.summary.to_dict(), built.summary.notes
             return SourceData(built.data, self.cohort, figures, notes, built.timing)
         if self.is_saved:
-            return SourceData(self._read(), *saved_cohort(Path(self.events)), timing=self._saved_timing())
+            loaded = SourceData(self._read(), *saved_cohort(Path(self.events)), timing=self._saved_timing())
+            return loaded.excluding(self.cohort.exclude)
         if self.labels and self.cohort.index == "" and not self.is_meds:
             eventcargo.cohort.refuse_dates(self.tables())
-        return SourceData(self._read(), None)
+        return SourceData(self._read(), None).excluding(self.cohort.exclude)
 
     @property
     def is_meds(self) -> bool:
@@ -142,9 +143,16 @@ class SourceData:
     @property
     def lines(self) -> list[str]:
         """The cohort in words, for people."""
-        if self.summary is None:
-            return []
-        return [f"Cohort: {self.summary['line']}.", *(f"  {note}" for note in self.notes)]
+        heading = [] if self.summary is None else [f"Cohort: {self.summary['line']}."]
+        return [*heading, *(f"  {note}" for note in self.notes)]
+
+    def excluding(self, patterns: tuple[str, ...]) -> "SourceData":
+        """The same without the event types that match a pattern."""
+        if not patterns:
+            return self
+        rest, before = eventcargo.cohort.exclude(self.data, patterns), self.cohort or Cohort()
+        cohort = replace(before, exclude=tuple(dict.fromkeys((*before.exclude, *patterns))))
+        return replace(self, data=rest.data, cohort=cohort, notes=(*self.notes, *rest.notes))
 
 
 def saved_cohort(folder: Path) -> tuple[Cohort | None, dict[str, Any] | None]:
@@ -183,7 +191,17 @@ def source_of(run: Path) -> DataSource:
         source = DataSource(**{**content, "values": tuple(content.get("values", ())), "reading": reading})
     except TypeError:
         raise DataError(f"{path} has unexpected entries: {sorted(content)}") from None
-    return source if source.is_saved else replace(source, cohort=saved_cohort(run)[0] or Cohort())
+    return _through(source, run)
+
+
+def _through(source: DataSource, run: Path) -> DataSource:
+    """A source that is read as the data of a run were: cut, or a saved data set without what was excluded."""
+    cohort = saved_cohort(run)[0] or Cohort()
+    if not source.is_saved:
+        return replace(source, cohort=cohort)
+    before = saved_cohort(Path(source.events))[0] or Cohort()
+    own = tuple(pattern for pattern in cohort.exclude if pattern not in before.exclude)
+    return replace(source, cohort=Cohort(exclude=own))
 
 
 def recall(run: Path) -> "SourceData":
@@ -215,9 +233,10 @@ def data_of(
         check_tables(events, labels)
         return recall(run)
     source = DataSource(events, tuple(labels or ()), sequence_id, time, event, label)
-    if not source.is_saved and (cohort := saved_cohort(run)[0]) is not None:
-        before = source_of(run) if (run / "data.json").exists() else source
-        source = replace(source, cohort=cohort, static=before.static, parents=before.parents)
+    source = _through(source, run)
+    if not source.is_saved and (run / "data.json").exists():
+        before = source_of(run)
+        source = replace(source, static=before.static, parents=before.parents)
     return source.build(like=_vocabulary(run))
 
 

@@ -380,14 +380,9 @@ class _Builder:
 
     def _kinds(self, names: set[str]) -> EventKinds:
         """The kinds of the event types that remain."""
-        families = {f: tuple(sorted(members & names)) for f, members in self.families.items() if f in names}
-        scales = (tuple(name for name in scale if name in names) for scale in self.scales)
-        return EventKinds(
-            tuple(name for name in self.attributes.names if name in names),
-            tuple(name for name in self.attributes.adjusted if name in names),
-            {family: members for family, members in sorted(families.items()) if members},
-            tuple(scale for scale in scales if scale),
-        )
+        families = {family: tuple(sorted(members)) for family, members in sorted(self.families.items())}
+        attributes = self.attributes
+        return EventKinds(attributes.names, attributes.adjusted, families, tuple(self.scales)).only(names)
 
     def _summary(self, moments: NDArray[np.int64], n_groups: int) -> CohortSummary:
         are_cases, counts = self.index.are_cases, self.counts

@@ -100,6 +100,11 @@ class Cohort(Settings):
         return replace(self, index="end", seed=0) == Cohort(index="end") and self.index in ("", "end")
 
     @property
+    def cuts(self) -> bool:
+        """Whether more is asked for than to leave out event types, which any data set can do."""
+        return not replace(self, exclude=()).is_plain
+
+    @property
     def before_outcomes(self) -> "Cohort":
         """The cohort of histories whose outcomes are not known yet: each ends with its last event."""
         return replace(self, index="end", label_time="", outcomes=(), only=())

@@ -147,8 +147,8 @@ class Cargo(WithParameters):
         import polars as pl
 
         model = self._fitted().model_
-        is_read = isinstance(data, eventcargo.EventDataset)
-        shown = data if is_read else self.read(data, labels, **columns).without_labels()
+        is_cut = isinstance(data, eventcargo.EventDataset) and (self.cohort is None or self.cohort.cuts)
+        shown = data if is_cut else self.read(data, labels, **columns).without_labels()
         probabilities = eventcargo.models.label_probabilities(model, shown)
         ids = pl.Series("sequence_id", shown.sequence_ids.to_pylist(), dtype=pl.String)
         return pl.DataFrame(
@@ -196,8 +196,10 @@ class Cargo(WithParameters):
         is_read = isinstance(data, eventcargo.EventDataset)
         if is_read and (labels is not None or columns):
             raise ConfigError("an EventDataset already has its labels and columns; give nothing else")
-        if self.cohort is None:
-            return _Cut(data if is_read else eventcargo.read_events(data, labels, **columns))
+        if self.cohort is None or not (self.cohort.cuts or {"static", "parents"} & columns.keys()):
+            plain = data if is_read else eventcargo.read_events(data, labels, **columns)
+            patterns = () if self.cohort is None else self.cohort.exclude
+            return _Cut(eventcargo.cohort.exclude(plain, patterns).data if patterns else plain)
         if is_read:
             raise ConfigError(
                 "a cohort is cut from tables, and an EventDataset is cut already; set cohort=None"

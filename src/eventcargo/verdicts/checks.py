@@ -17,8 +17,6 @@ PROBABLE = 0.05
 DOUBTFUL = 0.2
 """Below this share of `min_explained` the level is doubt."""
 
-CHECK_LEAK = "check that it comes first; if it does, require it by knowledge, otherwise forbid it"
-
 
 def check_model(evidence: Evidence, number: int) -> Iterator[Finding]:
     """Whether the label is untrusted; even then the data may confirm its edges."""
@@ -149,11 +147,11 @@ def check_leakage(evidence: Evidence, number: int) -> Iterator[Finding]:
     outside = [leak for leak in leaks if leak.event not in boundary and leak.signs != ("closing",)]
     if inside:
         certain = any(leak.is_certain for leak in inside)
-        yield "doubt" if certain else "caution", f"{_leaks(inside)}; {CHECK_LEAK}"
+        yield "doubt" if certain else "caution", f"{_leaks(inside)}; {_advice(inside[0])}"
     if outside:
         yield (
             "caution",
-            f"{_leaks(outside)}; it is not in the boundary, but the model has read it; {CHECK_LEAK}",
+            f"{_leaks(outside)}; it is not in the boundary, but the model has read it; {_advice(outside[0])}",
         )
 
 
@@ -174,6 +172,13 @@ def _leaks(leaks: list[Leak]) -> str:
     others = len(leaks) - 1
     more = f" (and {counted(others, 'other event type')} likewise)" if others else ""
     return f"{leaks[0].reason}{more}"
+
+
+def _advice(leak: Leak) -> str:
+    return (
+        "check that it comes first; if it does, require it by knowledge, otherwise leave it out with "
+        f"{argument('exclude', leak.event)}"
+    )
 
 
 CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (
