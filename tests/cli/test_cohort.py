@@ -109,7 +109,9 @@ def test_a_run_keeps_its_cohort_and_reads_its_data_through_it(
     run("rules", home, "--again")
     timing = pl.read_parquet(home / "timing.parquet").filter(event="WS:turbo replaced")
     assert timing.select("label", "before", "same").rows() == [("turbo", 0, 0)]
-    run("explain", home, "--sequence", data[0].id)
+    explained = run_json("explain", home, "--sequence", data[0].id)
+    assert [move["event"] for move in explained["moves"]] == list(data[0].events[1:])
+    assert data[0].events[0].startswith("site=")
     run("discover", *tables, *CUT, *static, "--out", home, *QUICK, "--resume")
     run("judge", home, *tables)
 

@@ -10,6 +10,7 @@ from eventcargo.discovery.stages import discover
 from eventcargo.edges import EdgeTable
 from eventcargo.errors import EventCargoWarning
 from eventcargo.events import EventDataset
+from eventcargo.models.loading import load_model
 from eventcargo.oneshot.explain import explain
 
 from ..families import MEMBERS, with_family, with_long_histories, with_scale, with_sites, without_sites
@@ -43,6 +44,13 @@ def test_what_is_adjusted_for_is_nowhere_in_the_results(tmp_path: Path) -> None:
     edges = EdgeTable.read(tmp_path / "run/edges")
     assert not edges.exposed["event"].str.contains("site=").any()
     assert not any("site=" in reason or "code" in reason for reason in results.verdicts["bad"].reasons)
+    assert "site=" not in (tmp_path / "run/report.html").read_text()
+    carrier = next(one for one in with_sites() if one.labels and "cause" in one.events)
+    saved = load_model(tmp_path / "run/model")
+    for model in (results.model, saved):
+        moves = explain(model, carrier, ["bad"]).moves
+        assert moves["event"].to_list() == [event for event in carrier.events if "site=" not in event]
+        assert moves["position"][0] == 1
 
 
 @pytest.mark.parametrize(("adjust", "boundary"), [(False, ["cause", "site=A"]), (None, ["cause", "code"])])

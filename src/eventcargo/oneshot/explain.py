@@ -34,9 +34,9 @@ class Explanation:
     """What moved the labels of one sequence.
 
     `probabilities` holds P(label | sequence) of every explained label, most probable first. `moves` has one
-    row per explained label and event that the model reads. All occurrences of an event type are hidden
-    together, so its rows share `without`, `effect` and `strength`; these are null for an event type that the
-    model does not know.
+    row per explained label and event that the model reads; event types that the data adjust for are no causes
+    and have none. All occurrences of an event type are hidden together, so its rows share `without`, `effect`
+    and `strength`; these are null for an event type that the model does not know.
     """
 
     sequence: EventSequence
@@ -154,4 +154,5 @@ def _moves(
         },
         schema=MOVES,
     )
-    return table.with_columns(pl.col("without", "effect", "strength").fill_nan(None))
+    causes = table.filter(~pl.col("event").is_in(model.vocabulary.kinds.adjusted))
+    return causes.with_columns(pl.col("without", "effect", "strength").fill_nan(None))
