@@ -79,7 +79,12 @@ def test_thresholds_are_quantiles_whatever_the_labels() -> None:
     events = table(*(("a" if n % 2 else "b", float(n), "x") for n in range(101)))
     numbered = events.with_columns(n=pl.col("time"))
     data = build(numbered, Cohort(index="end", numeric_value="n")).data
-    assert data.kinds.scales == (("x >= 50", "x >= 75", "x >= 90"), ("x < 50", "x < 25", "x < 10"))
+    cuts = (10, 25, 50, 75, 90)
+    assert data.kinds.scales == (
+        tuple(f"x >= {cut}" for cut in cuts),
+        tuple(f"x < {cut}" for cut in cuts[::-1]),
+    )
+    assert data.kinds.measured == {"x": (*data.kinds.scales[0], *data.kinds.scales[1])}
     few = build(numbered[:10], Cohort(index="end", numeric_value="n")).data
     assert few.kinds.scales == ()
 

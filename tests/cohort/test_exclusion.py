@@ -45,7 +45,7 @@ def test_where_order_is_time_no_gap_remains() -> None:
 def test_kinds_follow_and_thresholds_go_with_their_event_type() -> None:
     sequence = EventSequence("a", ("lab", "lab >= 2", "x", "y"), (0.0, 0.0, 1.0, 1.0), ())
     data = EventDataset.from_sequences([sequence])
-    data.kinds = EventKinds(attributes=("x",), scales=(("lab >= 2",),))
+    data.kinds = EventKinds(attributes=("x",), scales=(("lab >= 2",),), measured={"lab": ("lab >= 2",)})
     rest = exclude(data, ["lab", "y"]).data
     assert rest["a"].events == ("x",)
     assert rest.kinds == EventKinds(attributes=("x",))

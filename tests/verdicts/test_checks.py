@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from eventcargo import EventDataset, Knowledge, LabelGraph
+from eventcargo.event_kinds import EventKinds
 from eventcargo.quality import Quality
 from eventcargo.verdicts import checks
 from eventcargo.verdicts.config import JudgeConfig
@@ -306,6 +307,17 @@ def test_labels_that_share_a_forbidden_cause_do_not_surprise() -> None:
     boundaries = graph({"bad": ["x"], "worse": ["x"]})
     assert len(found(checks.check_together, data, boundaries)) == 1
     assert known(checks.check_together, data, boundaries, NO_W) == []
+
+
+def test_another_threshold_of_a_member_is_a_better_cut_and_no_missing_cause() -> None:
+    high, low = (("lab", "lab >= 1", "lab >= 2"), ("bad",), 90), (("lab", "lab >= 1"), (), 90)
+    data = sequences(high, low, (("y",), (), 90), step=0.0)
+    cuts = ("lab >= 1", "lab >= 2")
+    data.kinds = EventKinds(scales=(cuts,), measured={"lab": cuts})
+    level, reason = one(checks.check_beyond, data, graph({"bad": ["lab >= 1"]}))
+    assert level == "caution"
+    assert reason.startswith("lab >= 2 is not in the boundary")
+    assert reason.endswith("may be another than that of lab >= 1; try others with cut=")
 
 
 FOLLOWED = sequences((("x", "repair"), ("bad",), 50), (("y",), (), 50), (("x", "repair"), (), 1))

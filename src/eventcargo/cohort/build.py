@@ -42,7 +42,14 @@ from eventcargo.cohort.spool import Rows
 from eventcargo.cohort.summary import CohortSummary
 from eventcargo.cohort.survey import Survey, survey
 from eventcargo.cohort.tables import Tables
-from eventcargo.cohort.thresholds import Scale, add_thresholds, given_cuts, known_cuts, quantile_cuts
+from eventcargo.cohort.thresholds import (
+    Scale,
+    add_thresholds,
+    given_cuts,
+    known_cuts,
+    measured,
+    quantile_cuts,
+)
 from eventcargo.cohort.timing import TimingCounts
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning, argument, counted
 from eventcargo.event_kinds import EventKinds
@@ -381,8 +388,9 @@ class _Builder:
     def _kinds(self, names: set[str]) -> EventKinds:
         """The kinds of the event types that remain."""
         families = {family: tuple(sorted(members)) for family, members in sorted(self.families.items())}
-        attributes = self.attributes
-        return EventKinds(attributes.names, attributes.adjusted, families, tuple(self.scales)).only(names)
+        attributes, scales = self.attributes, tuple(self.scales)
+        kinds = EventKinds(attributes.names, attributes.adjusted, families, scales, measured(scales))
+        return kinds.only(names)
 
     def _summary(self, moments: NDArray[np.int64], n_groups: int) -> CohortSummary:
         are_cases, counts = self.index.are_cases, self.counts

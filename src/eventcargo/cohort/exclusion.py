@@ -39,7 +39,7 @@ def exclude(data: EventDataset, patterns: Sequence[str]) -> Exclusion:
     ('x',)
     """
     named = _matched(data.event_names, patterns)
-    left_out = named | {cut for scale in data.kinds.scales for cut in scale if _measured(cut) in named}
+    left_out = named.union(*(cuts for name, cuts in data.kinds.measured.items() if name in named))
     _warn_of_families(data.kinds, named)
     names = [name for name in data.event_names if name not in left_out]
     check_left(names, patterns)
@@ -53,11 +53,6 @@ def _matched(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
         if not found[pattern]:
             warn(f"{argument('exclude', pattern)}: no event type matches")
     return set().union(*found.values())
-
-
-def _measured(threshold: str) -> str:
-    """The event type whose number a threshold is about."""
-    return threshold.rsplit(" ", 2)[0]
 
 
 def _warn_of_families(kinds: EventKinds, named: set[str]) -> None:

@@ -117,12 +117,26 @@ def check_beyond(evidence: Evidence, number: int) -> Iterator[Finding]:
     if associations:
         first, others = associations[0], len(associations) - 1
         more = f", and {counted(others, 'other event type')} likewise" if others else ""
+        event = evidence.data.event_names[first.other]
         yield (
             "caution",
-            f"{evidence.data.event_names[first.other]} is not in the boundary, yet occurs with the label in "
+            f"{event} is not in the boundary, yet occurs with the label in "
             f"{counted(round(first.observed), 'sequence')} where the boundary predicts "
-            f"{first.expected:,.0f}{more}: a cause is missing, or something unrecorded drives both",
+            f"{first.expected:,.0f}{more}: {_why_beyond(evidence, number, event)}",
         )
+
+
+def _why_beyond(evidence: Evidence, number: int, event: str) -> str:
+    """What an association beyond the boundary may mean; another cut of a member's number means less."""
+    members = evidence.graph.boundary(evidence.labels[number])
+    for name, cuts in evidence.data.kinds.measured.items():
+        nearest = [member for member in members if {event, member} <= {name, *cuts}]
+        if nearest:
+            return (
+                f"the number that decides may be another than that of {nearest[0]}; try others with "
+                f"{argument('cut')}"
+            )
+    return "a cause is missing, or something unrecorded drives both"
 
 
 def check_together(evidence: Evidence, number: int) -> Iterator[Finding]:
