@@ -113,6 +113,47 @@ def test_every_kind_of_table_gives_the_same_cohort(make: object) -> None:
     assert build(cohort, *tables).data.fingerprint == build(cohort).data.fingerprint
 
 
+WIDE = pl.DataFrame(
+    {"sequence_id": ["a", "a", "b"], "when": [8.0, 9.5, 4.0], "bad": [1, 0, 0], "worse": [0, 1, 0], "none": 0}
+)
+
+
+def test_each_1_of_a_wide_table_is_an_outcome_at_its_time() -> None:
+    cohort = Cohort(label_time="when", controls=0)
+    rows = [("a", 8.0, "bad"), ("a", 9.5, "worse")]
+    long = pl.DataFrame(rows, ["sequence_id", "when", "label"], orient="row")
+    with pytest.warns(EventCargoWarning, match="2 labels share one cohort"):
+        wide, same = (build(cohort, outcomes=table).data for table in (WIDE, long))
+    assert wide.fingerprint == same.fingerprint
+    assert wide["a@9.5"].labels == ("worse",)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        (
+            WIDE.with_columns(bad=pl.lit(2)),
+            "label 'bad' is 2, row 2: 2, row 3: 2; a wide table holds 0 and 1",
+        ),
+        (WIDE.with_columns(bad=0, worse=0), "holds no outcome: no column of a label has a 1"),
+        (
+            WIDE.select("sequence_id", "when"),
+            "only the columns when, sequence_id; add a column for each label",
+        ),
+        (OUTCOMES.rename({"label": "Schaden"}), "did you mean label='Schaden'"),
+    ],
+)
+def test_wide_outcomes_that_cannot_be_read_are_refused(outcomes: pl.DataFrame, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        build(Cohort(label_time="when"), outcomes=outcomes)
+
+
+def test_dates_of_a_wide_table_are_not_ignored() -> None:
+    dated = WIDE.with_columns(when=pl.lit("2024-01-01"))
+    with pytest.raises(DataError, match="has dates in 'when': give label_time='when'"):
+        build(Cohort(lookback="5"), outcomes=dated)
+
+
 def test_dates_with_and_without_zone_meet() -> None:
     events = pl.DataFrame(
         {"sequence_id": "a", "time": ["2024-01-01T00:00:00", "2024-01-01T10:00:00"], "event": ["x", "y"]}

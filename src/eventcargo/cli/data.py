@@ -75,7 +75,7 @@ def read(
     tables = (labels,) if isinstance(labels, str) else tuple(labels or ())
     given: Any = (None if not tables else tables[0]) if len(tables) < 2 else list(tables)
     if (root / "metadata").is_dir() and (root / "data").is_dir():
-        return eventcargo.read_meds(root, given, values=values or ())
+        return eventcargo.read_meds(root, given, values=values or (), on_bad_row=reading.on_bad_row)
     check_tables_exist(events, *tables)
     return eventcargo.read_events(
         events,

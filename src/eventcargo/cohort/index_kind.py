@@ -10,6 +10,7 @@ from eventcargo.cohort.config import Cohort, Index
 from eventcargo.cohort.tables import Tables
 from eventcargo.errors import ConfigError, DataError, argument
 from eventcargo.io.columns import is_text, plain
+from eventcargo.io.labels import is_wide
 from eventcargo.io.shards import visible_files
 from eventcargo.io.sources import Source, open_file, open_sources
 
@@ -65,7 +66,7 @@ def refuse_dates(tables: Tables) -> None:
 def date_column(source: Source, tables: Tables) -> str | None:
     """The first column of labels that looks like a time: dates, or the name of the events' time column."""
     others = [name for name in source.columns if name not in (tables.sequence_id, tables.label)]
-    if tables.label not in source.columns or not others:
+    if not (tables.label in source.columns or is_wide([source], tables.label)) or not others:
         return None
     batch = next(iter(source.read(others)), None)
     for name in others:
