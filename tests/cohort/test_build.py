@@ -3,7 +3,7 @@ from datetime import timedelta
 import polars as pl
 import pytest
 
-from eventcargo import Cohort, ConfigError, DataError, EventCargoWarning, EventDataset
+from eventcargo import Cohort, ConfigError, DataError, EventCargoWarning, EventDataset, ReadConfig
 from eventcargo.cohort import CohortData, Tables, build_cohort
 
 from .worlds import World
@@ -148,10 +148,28 @@ def test_wide_outcomes_that_cannot_be_read_are_refused(outcomes: pl.DataFrame, s
         build(Cohort(label_time="when"), outcomes=outcomes)
 
 
+@pytest.mark.parametrize("date", ["2024-01-31", "31.01.2024 10:30", "1/31/2024", "2024/01/31 10:30"])
+def test_dates_of_outcomes_are_seen_in_any_notation_and_beside_unusable_ones(date: str) -> None:
+    outcomes = pl.DataFrame(
+        {"sequence_id": ["a", "b", "c"], "label": "bad", "Failed on": [date, date, "unknown"]}
+    )
+    with pytest.raises(DataError, match="has dates in 'Failed on': give label_time='Failed on'"):
+        build(Cohort(lookback="5"), outcomes=outcomes)
+
+
 def test_dates_of_a_wide_table_are_not_ignored() -> None:
     dated = WIDE.with_columns(when=pl.lit("2024-01-01"))
     with pytest.raises(DataError, match="has dates in 'when': give label_time='when'"):
         build(Cohort(lookback="5"), outcomes=dated)
+
+
+def test_bad_rows_of_labels_without_times_can_be_dropped() -> None:
+    outcomes = pl.DataFrame({"sequence_id": ["a", None], "label": ["bad", "bad"]})
+    drop = ReadConfig(on_bad_row="drop")
+    with pytest.warns(EventCargoWarning, match="dropped 1 row that cannot be used"):
+        assert build(Cohort(prefix=1), outcomes=outcomes, reading=drop).data["a"].labels == ("bad",)
+    with pytest.raises(DataError, match="drop it with on_bad_row='drop'"):
+        build(Cohort(prefix=1), outcomes=outcomes)
 
 
 def test_dates_with_and_without_zone_meet() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from eventcargo import EventDataset, Knowledge, LabelGraph
 from eventcargo.event_kinds import EventKinds
+from eventcargo.events import TimeKind
 from eventcargo.quality import Quality
 from eventcargo.verdicts import checks
 from eventcargo.verdicts.config import JudgeConfig
@@ -348,3 +349,26 @@ def test_what_follows_the_outcome_outside_the_boundary_is_not_told() -> None:
 
 def test_somebody_may_answer_for_a_member_that_follows_its_outcome() -> None:
     assert followers(["repair"], Knowledge(required={"bad": ["repair"]})) == []
+
+
+def undated(time_kind: TimeKind, timing: pl.DataFrame | None = None) -> list[tuple[str, str]]:
+    data = sequences(
+        (("note", "x"), ("bad",), 85), (("x",), ("bad",), 15), (("y",), (), 200), (("note",), (), 2)
+    )
+    data.time_kind = time_kind
+    evidence = Evidence(data, graph({"bad": ["note", "x"]}), None, JudgeConfig(), timing=timing)
+    return list(checks.check_undated(evidence, 0))
+
+
+def test_where_only_events_have_dates_what_mostly_comes_with_the_label_may_be_its_record() -> None:
+    ((level, reason),) = undated("datetime")
+    assert level == "caution"
+    assert reason.startswith(
+        "note is in 85 of 100 sequences with bad and in 2 of 202 without: no date of the"
+    )
+    assert "label_time=" in reason
+
+
+def test_where_outcomes_have_dates_or_events_have_none_nothing_is_said_of_them() -> None:
+    assert undated("datetime", TIMING) == undated("number") == []
+    assert undated("datetime", TIMING.clear())

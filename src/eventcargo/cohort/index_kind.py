@@ -14,7 +14,12 @@ from eventcargo.io.labels import is_wide
 from eventcargo.io.shards import visible_files
 from eventcargo.io.sources import Source, open_file, open_sources
 
-DATE = r"^\s*\d{4}-\d{2}-\d{2}([T ]|\s*$)"
+DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T, ]|\s*$)"
+"""Text that looks like a date, in any of the usual notations."""
+
+MOST = 0.5
+"""Share of values that look like dates from which a column holds dates; the rest may be wrong or missing."""
+
 PREDICTION_TIME = "prediction_time"
 
 
@@ -82,4 +87,5 @@ def _are_dates(values: Any) -> bool:
     values = values.drop_null()
     if not is_text(kind) or not len(values):
         return False
-    return bool(pc.all(pc.match_substring_regex(values.cast(pa.large_string()), DATE)).as_py())
+    is_date = pc.match_substring_regex(values.cast(pa.large_string()), DATE)
+    return float(pc.mean(is_date).as_py()) > MOST

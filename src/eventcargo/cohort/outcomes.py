@@ -136,13 +136,15 @@ def read_timeless(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], tuple[str, ...]]:
     """Labels without times: the subject and label of each, and the names of the labels."""
     owners, codes, index = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)], NameIndex()
+    problems = Problems(tables.reading.on_bad_row)
     for table in tables.outcome_tables:
         rows, labels, names = read_labels(
-            table, subjects, tables.sequence_id, tables.label, "drop", tables.reading
+            table, subjects, tables.sequence_id, tables.label, "drop", tables.reading, problems
         )
         labels, merged = merged_names(labels, pa.array(names, pa.large_string()), normalise)
         owners.append(np.repeat(np.arange(len(subjects)), rows.lengths))
         codes.append(index.number(merged)[labels])
+    problems.settle()
     ordered, rank = sort_names(index.names)
     return np.concatenate(owners), rank[np.concatenate(codes)], tuple(ordered.to_pylist())
 

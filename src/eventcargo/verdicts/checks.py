@@ -182,6 +182,18 @@ def check_followers(evidence: Evidence, number: int) -> Iterator[Finding]:
         )
 
 
+def check_undated(evidence: Evidence, number: int) -> Iterator[Finding]:
+    """Whether members that mostly occur with the label could have come after it, for all the data say."""
+    named = {leak.event for leak in evidence.leaks.get(evidence.labels[number], [])}
+    leaks = [leak for leak in evidence.undated(number) if leak.event not in named]
+    if leaks:
+        yield (
+            "caution",
+            f"{_leaks(leaks)}; name the dates of outcomes with {argument('label_time')}, or, if it comes "
+            "first, require it by knowledge",
+        )
+
+
 def _leaks(leaks: list[Leak]) -> str:
     others = len(leaks) - 1
     more = f" (and {counted(others, 'other event type')} likewise)" if others else ""
@@ -205,5 +217,6 @@ CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (
     check_together,
     check_leakage,
     check_followers,
+    check_undated,
 )
 """All checks; reasons of one level appear in this order."""

@@ -15,6 +15,7 @@ from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge.knowledge import Resolved
 from eventcargo.leaks import LateEvent, Leak, find_late, find_leaks
+from eventcargo.leaks.counts import is_mostly_double
 from eventcargo.quality import Quality
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.predictability import Predictability, Predictor
@@ -77,6 +78,22 @@ class Evidence:
             if (one.label, one.event) in edges and not self._is_decided(one.label, one.event):
                 by_label.setdefault(one.label, []).append(one)
         return by_label
+
+    def undated(self, number: int) -> list[Leak]:
+        """The members that mostly occur with the label, where events have dates and the label has none."""
+        label, members = self.labels[number], self.members[number]
+        is_timed = self._timing is not None and label in self._timing["label"]
+        if is_timed or self.data.time_kind != "datetime" or not members:
+            return []
+        present, total = self.presence[:, members].toarray() > 0, len(self.data)
+        both, holding = present[self.carried[:, number]].sum(axis=0), present.sum(axis=0)
+        support = int(self.support[number])
+        events = [self.data.event_names[member] for member in members]
+        return [
+            Leak(label, events[at], ("undated",), int(both[at]), int(holding[at]), support, total, 0)
+            for at in np.flatnonzero(is_mostly_double(both, holding, np.full(len(members), support)))
+            if events[at] not in self.data.kinds.attributes and not self._is_decided(label, events[at])
+        ]
 
     def _is_decided(self, label: str, event: str) -> bool:
         """Whether knowledge requires or forbids a pair."""
