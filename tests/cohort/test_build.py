@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from datetime import timedelta
 
 import polars as pl
@@ -103,14 +104,42 @@ def test_the_size_of_parts_and_chunks_changes_nothing(monkeypatch: pytest.Monkey
     assert (parts.summary, parts.timing.rows()) == (whole.summary, whole.timing.rows())
 
 
+DATED = World(subjects=40)
+
+
+def _relation(table: pl.DataFrame) -> object:
+    import duckdb
+
+    return duckdb.from_arrow(table.to_arrow())
+
+
 @pytest.mark.parametrize(
     "make",
-    [pl.DataFrame.lazy, pl.DataFrame.to_pandas, pl.DataFrame.to_arrow, lambda f: f.to_arrow().to_reader()],
+    [
+        pl.DataFrame.clone,
+        pl.DataFrame.lazy,
+        pl.DataFrame.to_pandas,
+        pl.DataFrame.to_arrow,
+        lambda table: table.to_arrow().to_reader(),
+        _relation,
+    ],
+    ids=["polars", "lazy", "pandas", "arrow", "reader", "duckdb"],
 )
-def test_every_kind_of_table_gives_the_same_cohort(make: object) -> None:
-    tables = [make(table) for table in (EVENTS, OUTCOMES)]  # type: ignore[operator]
-    cohort = Cohort(label_time="when")
-    assert build(cohort, *tables).data.fingerprint == build(cohort).data.fingerprint
+def test_every_kind_of_table_gives_the_same_data_set(make: Callable[[pl.DataFrame], object]) -> None:
+    """Events with dates and numbers, outcomes, attributes and families, all tables of one kind."""
+    events, outcomes = DATED.tables(seed=3)
+    events = events.with_columns(number=pl.int_range(pl.len()).cast(pl.Float64) % 50)
+    subjects = events["sequence_id"].unique().sort()
+    static = pl.DataFrame({"sequence_id": subjects, "age": range(len(subjects)), "site": ["n", "s"] * 20})
+    parents = pl.DataFrame({"code": ["e0", "e1", "e2"], "parent": "e"})
+    cohort = Cohort(label_time="when", lookback="20d", numeric_value="number", adjust=("site",))
+    own, made = (
+        cohort.build(*map(kind, (events, outcomes)), static=kind(static), parents=kind(parents))
+        for kind in (pl.DataFrame.clone, make)
+    )
+    assert (made.fingerprint, made.kinds) == (own.fingerprint, own.kinds)
+    assert made.kinds.families
+    assert made.kinds.attributes
 
 
 WIDE = pl.DataFrame(
