@@ -35,7 +35,7 @@ EVENT = Annotated[str, typer.Option(help="Column with the event type.")]
 LABEL = Annotated[str, typer.Option(help="Column with the label, in a long table of labels.")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Columns:
     """Names of columns, and the tables beside those of events and labels."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,19 +27,11 @@ FORMAT, FORMAT_VERSION = "eventcargo-data", 1
 
 
 @dataclass(frozen=True)
-class DataSource:
+class DataSource(Columns):
     """The tables of events and labels, the names of their columns, and the cohort to make of them."""
 
     events: str
     labels: tuple[str, ...] = ()
-    sequence_id: str = "sequence_id"
-    time: str = "time"
-    event: str = "event"
-    label: str = "label"
-    unknown_labels: Literal["refuse", "drop"] = "refuse"
-    values: tuple[str, ...] = ()
-    static: str = ""
-    parents: str = ""
     cohort: Cohort = Cohort()  # noqa: RUF009 (frozen)
     reading: ReadConfig = ReadConfig()  # noqa: RUF009 (frozen)
 
@@ -232,7 +224,8 @@ def data_of(
     if events is None:
         check_tables(events, labels)
         return recall(run)
-    source = DataSource(events, tuple(labels or ()), sequence_id, time, event, label)
+    columns = Columns(sequence_id=sequence_id, time=time, event=event, label=label)
+    source = DataSource.of(events, labels, columns, Cohort())
     source = _through(source, run)
     if not source.is_saved and (run / "data.json").exists():
         before = source_of(run)
