@@ -93,3 +93,21 @@ def with_scale(n: int = 3000, seed: int = 0) -> EventDataset:
         sequences.append(EventSequence(f"{at:05}", (*others, *names), times, labels))
     scale = tuple(f"creatinine >= {cut}" for cut in cuts)
     return with_kinds(EventDataset.from_sequences(sequences), EventKinds(scales=(scale,)))
+
+
+MODELS = ("model=golf", "model=passat", "model=polo")
+
+
+def with_long_histories(n: int = 1500, seed: int = 0) -> EventDataset:
+    """Thirty events after an attribute; `x` late in the sequence causes the label on one model only."""
+    rng = np.random.default_rng(seed)
+    sequences = []
+    for at in range(n):
+        model = str(rng.choice(MODELS, p=(0.4, 0.3, 0.3)))
+        events = rng.choice(["a", "b", "c"], 30).tolist()
+        if rng.random() < 0.4:
+            events[int(rng.integers(22, 30))] = "x"
+        labels = ("bad",) if rng.random() < (0.9 if "x" in events and model == "model=golf" else 0.03) else ()
+        times = (0.0, *(float(time) for time in range(30)))
+        sequences.append(EventSequence(f"{at:05}", (model, *events), times, labels))
+    return with_kinds(EventDataset.from_sequences(sequences), EventKinds(attributes=MODELS))

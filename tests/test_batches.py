@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventcargo import ConfigError, EventCargoWarning, EventDataset, EventSequence, Vocabulary
-from eventcargo.batches import Batch, Batches, report_cuts
+from eventcargo.batches import Batch, Batches, kept_attributes, report_cuts
+from eventcargo.event_kinds import EventKinds
 from eventcargo.vocabulary import BOS, EOS, PAD, UNK
 
 ABC = Vocabulary(("a", "b", "c"))
@@ -107,6 +108,40 @@ def test_long_sequence_keeps_its_last_events(tiny: EventDataset) -> None:
 
 def test_times_of_a_cut_sequence_count_from_the_first_event_shown(tiny: EventDataset) -> None:
     assert _taken(tiny, 1, max_length=4).times.tolist() == [[0.0, 0.0, 1.5, 1.5]]
+
+
+def _with_attributes(*sequences: EventSequence) -> EventDataset:
+    data = EventDataset.from_sequences(sequences, value_names=["km"] if sequences[0].values else [])
+    data.kinds = EventKinds(attributes=("a", "b"))
+    return data
+
+
+def test_attributes_stay_when_a_sequence_is_cut() -> None:
+    data = _with_attributes(
+        EventSequence("1", ("a", "b", *"cccdd"), (1.0, 1.0, 1.0, 2.0, 3.0, 5.0, 8.0), ()),
+        EventSequence("2", ("c",) * 7, tuple(map(float, range(7))), ()),
+        EventSequence("3", ("a", "c"), (4.0, 4.0), ()),
+    )
+    batch = Batches(data, Vocabulary(tuple("abcd")), 6).take(np.arange(3))
+    assert batch.ids.tolist() == [
+        [BOS, A, B, 7, 7, EOS],
+        [BOS, C, C, C, C, EOS],
+        [BOS, A, C, EOS, PAD, PAD],
+    ]
+    assert batch.times[0].tolist() == [0.0, 0.0, 0.0, 0.0, 3.0, 3.0]
+    assert kept_attributes(data, 6).tolist() == [2, 0, 0]
+
+
+def test_an_event_stays_beside_attributes_however_short_the_cut_is() -> None:
+    data = _with_attributes(EventSequence("1", tuple("abcd"), (0.0, 0.0, 0.0, 1.0), ()))
+    assert _taken(data, 0, max_length=3).ids.tolist() == [[BOS, UNK, EOS]]
+    assert _taken(data, 0, max_length=4).ids.tolist() == [[BOS, A, UNK, EOS]]
+
+
+def test_values_of_a_cut_sequence_stay_with_their_events() -> None:
+    values = tuple((float(at),) for at in range(4))
+    data = _with_attributes(EventSequence("1", tuple("accc"), (0.0, 0.0, 1.0, 2.0), (), values))
+    assert _taken(data, 0, max_length=4).values[0, :, 0].tolist() == [0.0, 0.0, 3.0, 3.0]
 
 
 def test_cut_sequences_are_counted_in_a_warning(tiny: EventDataset) -> None:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
+from eventcargo.event_kinds import EventKinds
 from eventcargo.vocabulary import BOS, EOS, PAD, SPECIAL, UNK
 
 HEADER = {"format": "eventcargo-vocabulary", "version": 1}
@@ -79,6 +80,14 @@ def test_lookup_maps_the_numbers_of_a_dataset(tiny: EventDataset) -> None:
     vocabulary = Vocabulary(("b", "a"))
     ids = vocabulary.lookup(tiny.event_names)[tiny.events]
     assert np.array_equal(ids, [5, 4, 5, 4, UNK, 5])
+
+
+def test_json_round_trip_keeps_kinds(tmp_path: Path) -> None:
+    vocabulary = Vocabulary(("a", "b"), EventKinds(adjusted=("a",), families={"b": ("a",)}))
+    vocabulary.to_json(tmp_path / "v.json")
+    assert Vocabulary.from_json(tmp_path / "v.json") == vocabulary
+    Vocabulary(("a", "b")).to_json(tmp_path / "v.json")
+    assert "kinds" not in (tmp_path / "v.json").read_text()
 
 
 def test_json_round_trip_keeps_hostile_names(tmp_path: Path) -> None:

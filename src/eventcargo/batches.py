@@ -65,7 +65,7 @@ class Batches:
     """Makes batches of a data set; event types outside the vocabulary become UNK.
 
     A sequence longer than `max_length` positions loses its first events, because labels are closer to the
-    end; `report_cuts` warns of these sequences.
+    end; attributes at its start are true of all of it and stay. `report_cuts` warns of these sequences.
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("a", ("x", "y"), (5.0, 7.0), ("bad",))])
@@ -80,6 +80,8 @@ class Batches:
                 f"{argument('max_length', max_length)} leaves no room for events; use {MARKS + 1} or more"
             )
         room = max_length - MARKS
+        kept = kept_attributes(data, max_length)
+        data = _trimmed(data, kept, room) if kept.any() else data
         self._data, self._lookup = data, vocabulary.lookup(data.event_names)
         self._rows = Ragged(np.maximum(data.rows.starts, data.rows.stops - room), data.rows.stops)
         self.lengths = self._rows.lengths + MARKS
@@ -132,6 +134,48 @@ class Batches:
         return (batches[at] for at in rng.permutation(len(batches)))
 
 
+def kept_attributes(data: EventDataset, max_length: int) -> NDArray[np.int64]:
+    """How many attributes at the start of each sequence stay although it is cut: (sequences,)."""
+    room, kept = max_length - MARKS, np.zeros(len(data), np.int64)
+    rows = np.flatnonzero(data.lengths > room)
+    if not len(rows) or not data.kinds.attributes:
+        return kept
+    is_attribute = data.kinds.numbered(data.event_names).is_attribute
+    while len(rows):
+        rows = rows[kept[rows] < room - 1]  # one other event is shown in any case
+        rows = rows[is_attribute[data.events[data.rows.starts[rows] + kept[rows]]]]
+        kept[rows] += 1
+    return kept
+
+
+def places_in_sequence(
+    shown: NDArray[np.int64], n_kept: NDArray[np.int64], n_cut: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The places in their sequences of events that a batch shows, both counted from 0.
+
+    >>> places_in_sequence(np.arange(4), n_kept=np.array([1]), n_cut=np.array([10])).tolist()
+    [0, 11, 12, 13]
+    """
+    return np.where(shown < n_kept, shown, shown + n_cut)
+
+
+def _trimmed(data: EventDataset, kept: NDArray[np.int64], room: int) -> EventDataset:
+    """The data set as far as it is shown; attributes of cut sequences stand at the first event shown."""
+    starts, stops = data.rows.starts, data.rows.stops
+    tails = np.maximum(starts + kept, stops - (room - kept))
+    ends = np.stack([starts + kept, stops], axis=1).ravel()
+    shown = Ragged(np.stack([starts, tails], axis=1).ravel(), ends)
+    trimmed = data.select(np.arange(len(data)))
+    trimmed.events, trimmed.times, trimmed.values = (
+        shown.gather(column) for column in (data.events, data.times, data.values)
+    )
+    trimmed.rows = Ragged.from_offsets(shown.offsets[::2])
+    own = Ragged(trimmed.rows.starts, trimmed.rows.starts + kept)
+    at = own.gather(np.arange(len(trimmed.times)))
+    trimmed.times[at] = np.repeat(data.times[np.minimum(tails, len(data.times) - 1)], kept)
+    return trimmed
+
+
 def report_cuts(data: EventDataset, max_length: int) -> None:
     """Warn of the sequences of a data set that do not fit into `max_length` positions.
 
@@ -140,9 +184,10 @@ def report_cuts(data: EventDataset, max_length: int) -> None:
     room = max_length - MARKS
     n_cut = int((data.lengths > room).sum())
     if n_cut:
+        attributes = "attributes and " if data.kinds.attributes else ""
         warnings.warn(
             f"{counted(n_cut, 'sequence')} of {len(data):,} longer than {counted(room, 'event')}: of each "
-            f"only the last {counted(room, 'event')} count; raise max_length to use more",
+            f"only {attributes}the last {counted(room, 'event')} count; raise max_length to use more",
             EventCargoWarning,
             stacklevel=2,
         )

@@ -291,6 +291,12 @@ class EventDataset:
         grouped.groups = None if groups is None else _frozen(np.asarray(groups, np.int32))
         return grouped
 
+    def without_labels(self) -> "EventDataset":
+        """The same sequences without their labels, as a model reads them."""
+        bare, none = self.select(np.arange(len(self))), np.zeros(len(self), np.int64)
+        bare.labels, bare.label_rows, bare.label_names = _frozen(self.labels[:0]), Ragged(none, none), ()
+        return bare
+
     def group_draw(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """A random number from 0 to 1 for every sequence, the same for all sequences of a group."""
         return rng.random(self.n_groups)[self.group_numbers]

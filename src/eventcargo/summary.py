@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import counted
+from eventcargo.errors import argument, counted
 
 if TYPE_CHECKING:
     from eventcargo.events import EventDataset
@@ -128,14 +128,15 @@ def _leaks(data: "EventDataset") -> Iterator[str]:
     leaks = sorted(find_leaks(data), key=lambda leak: -leak.both)
     signs, hints = ([leak for leak in leaks if leak.is_hint == hint] for hint in (False, True))
     for leak in signs[:SHOWN_LEAKS]:
-        yield f"{leak.reason}; check that it comes first, or forbid it"
+        remedy = f"leave it out with {argument('exclude', leak.event)}"
+        yield f"{leak.reason}; check that it comes first, or {remedy}"
     if len(signs) > SHOWN_LEAKS:
         more = counted(len(signs) - SHOWN_LEAKS, "further pair")
         yield f"{more} of a label and an event type that may be its record"
     if hints:
         yield (
             f"{counted(len(hints), 'event type')} with the name of a label within the own, such as "
-            f"{hints[0].event!r} with {hints[0].label!r}; check that it comes first, or forbid it"
+            f"{hints[0].event!r} with {hints[0].label!r}; check that it comes first, or leave it out"
         )
 
 

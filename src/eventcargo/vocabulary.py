@@ -5,7 +5,7 @@ numbers only: an event type named "PAD" is an event type like any other.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError, DataError
+from eventcargo.event_kinds import EventKinds
 from eventcargo.files import read_document, write_document
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Vocabulary:
     """
 
     event_names: tuple[str, ...]
+    kinds: EventKinds = field(default=EventKinds(), hash=False)
+    """what some of them are besides plain events"""
 
     def __post_init__(self) -> None:
         if len(set(self.event_names)) != len(self.event_names):
@@ -56,7 +59,7 @@ class Vocabulary:
         counts = np.bincount(data.flat()[1], minlength=len(data.event_names))
         order = sorted(range(len(counts)), key=lambda i: (-counts[i], data.event_names[i]))
         names = [data.event_names[i] for i in order if counts[i] >= min_count]
-        return cls(tuple(names[:max_size]))
+        return cls(tuple(names[:max_size]), data.kinds)
 
     def __len__(self) -> int:
         """Number of ids, special tokens included."""
@@ -84,7 +87,9 @@ class Vocabulary:
 
     def to_json(self, path: str | Path) -> None:
         """Write the vocabulary as JSON."""
-        write_document(path, FORMAT, FORMAT_VERSION, {"special": SPECIAL, "event_names": self.event_names})
+        content = {"special": SPECIAL, "event_names": self.event_names}
+        kinds = {"kinds": self.kinds.to_dict()} if self.kinds else {}
+        write_document(path, FORMAT, FORMAT_VERSION, {**content, **kinds})
 
     @classmethod
     def from_json(cls, path: str | Path) -> "Vocabulary":
@@ -95,4 +100,4 @@ class Vocabulary:
             raise DataError(f"{path} is not a vocabulary: it needs a list 'event_names' of strings")
         if content.get("special") != list(SPECIAL):
             raise DataError(f"{path} has special tokens {content.get('special')}, this release has {SPECIAL}")
-        return cls(tuple(names))
+        return cls(tuple(names), EventKinds.from_dict(content.get("kinds", {})))

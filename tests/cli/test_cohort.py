@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eventcargo import EventDataset
+from eventcargo import EventDataset, EventSequence, simulate, write_events
 from eventcargo.cli.source import recall, source_of
 from eventcargo.cohort import Cohort, read_cohort
 
@@ -100,7 +100,7 @@ def test_a_run_keeps_its_cohort_and_reads_its_data_through_it(
     assert json.loads((home / "cohort.json").read_text())["summary"]["line"] == told["cohort"]["line"]
     source = source_of(home)
     assert source.cohort == Cohort(label_time="when", lookback="60d", adjust=("site",))
-    data = recall(home)
+    data = recall(home).data
     assert (len(data), data.kinds.adjusted) == (
         told["cohort"]["cases"] + told["cohort"]["controls"],
         ("site=n", "site=s"),
@@ -109,7 +109,9 @@ def test_a_run_keeps_its_cohort_and_reads_its_data_through_it(
     run("rules", home, "--again")
     timing = pl.read_parquet(home / "timing.parquet").filter(event="WS:turbo replaced")
     assert timing.select("label", "before", "same").rows() == [("turbo", 0, 0)]
-    run("explain", home, "--sequence", data[0].id)
+    explained = run_json("explain", home, "--sequence", data[0].id)
+    assert [move["event"] for move in explained["moves"]] == list(data[0].events[1:])
+    assert data[0].events[0].startswith("site=")
     run("discover", *tables, *CUT, *static, "--out", home, *QUICK, "--resume")
     run("judge", home, *tables)
 
@@ -118,7 +120,46 @@ def test_a_run_on_a_saved_cohort_shows_it(tables: tuple[str, ...], tmp_path: Pat
     run("cohort", *tables, *CUT, "--out", tmp_path / "data")
     told = run_json("discover", tmp_path / "data", "--out", tmp_path / "run", *QUICK)
     assert overview(tmp_path / "run" / "report.html")["data"]["cohort"] == told["cohort"]["line"]
-    assert len(recall(tmp_path / "run")) == told["cohort"]["cases"] + told["cohort"]["controls"]
+    assert len(recall(tmp_path / "run").data) == told["cohort"]["cases"] + told["cohort"]["controls"]
+
+
+@pytest.fixture(scope="module")
+def bad_repairs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """A part fails days after P3 and is replaced; half of the replaced ones fail again after days."""
+    folder = tmp_path_factory.mktemp("repairs")
+    random = np.random.default_rng(2)
+    events, outcomes = [], []
+    for number in range(300):
+        name, times = f"V{number:03}", np.sort(random.uniform(0, 300, random.poisson(20) + 2))
+        codes = random.integers(0, 8, len(times))
+        days = [(time, f"P{code}") for time, code in zip(times, codes, strict=True)]
+        failures = [time + random.exponential(2) for time in times[codes == 3][:1] if random.random() < 0.7]
+        if failures and random.random() < 0.5:
+            failures.append(failures[0] + 1 + random.exponential(2))
+        days += [(day + 0.9, "WS:replaced") for day in failures]
+        events += [(name, START + timedelta(days=day), code) for day, code in days]
+        outcomes += [(name, START + timedelta(days=day), "turbo") for day in failures]
+    pl.DataFrame(events, ["vin", "seen", "code"], orient="row").write_csv(folder / "events.csv")
+    pl.DataFrame(outcomes, ["vin", "when", "label"], orient="row").write_csv(folder / "labels.csv")
+    names = ("--sequence-id", "vin", "--time", "seen", "--event", "code")
+    return (str(folder / "events.csv"), "--labels", str(folder / "labels.csv"), *names)
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_what_follows_an_outcome_is_never_trusted_as_cause_of_the_next(
+    saved: bool, bad_repairs: tuple[str, ...], tmp_path: Path
+) -> None:
+    cut, source = ("--label-time", "when", "--lookback", "20d"), (tmp_path / "data",)
+    if saved:
+        run("cohort", *bad_repairs, *cut, "--out", tmp_path / "data")
+    given = source if saved else (*bad_repairs, *cut)
+    told = run_json("discover", *given, "--out", tmp_path / "run", *QUICK)
+    assert "WS:replaced" in told["boundaries"]["turbo"]
+    again = run_json("judge", tmp_path / "run")
+    for verdict in (told["verdicts"]["turbo"], again["turbo"]):
+        assert verdict["level"] != "trust"
+        assert any("'WS:replaced' first occurs after 'turbo' in" in reason for reason in verdict["reasons"])
+        assert any("--exclude WS:replaced" in reason for reason in verdict["reasons"])
 
 
 @pytest.mark.parametrize(
@@ -136,3 +177,49 @@ def test_what_a_cohort_lacks_is_said(
     told = run("cohort", tables[0], *tables[3:], *options, "--out", tmp_path / "data", code=1).stderr
     assert said in told
     assert not (tmp_path / "data").exists()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Simulated sequences as tables, as a saved data set and as a MEDS folder; records end them."""
+    folder = tmp_path_factory.mktemp("plain")
+    simulated = simulate("chain", sequences=400, labels=1, event_types=30, seed=100)
+    sequences = [
+        EventSequence(s.id, (*s.events, f"WS:{label}"), (*s.times, s.times[-1]), s.labels)
+        for s in simulated.data
+        for label in s.labels or ("nothing",)
+    ]
+    data = EventDataset.from_sequences(sequences)
+    write_events(data, folder)
+    data.save(folder / "saved")
+    table = pl.read_parquet(folder / "events.parquet").rename({"sequence_id": "subject_id", "event": "code"})
+    epoch = pl.from_epoch((pl.col("time") * 1e6).cast(pl.Int64), "us")
+    number = pl.col("subject_id").rank("dense").cast(pl.Int64)
+    (folder / "meds" / "data").mkdir(parents=True)
+    (folder / "meds" / "metadata").mkdir()
+    measured = table.with_columns(epoch.alias("time"), number.alias("subject_id"))
+    measured = measured.with_columns(numeric_value=pl.lit(None, pl.Float32)).sort("subject_id", "time")
+    measured.write_parquet(folder / "meds" / "data" / "0.parquet")
+    ids = data.sequence_ids.to_pylist()
+    rows = [(ids.index(s.id) + 1, datetime(2100, 1, 1), bool(s.labels)) for s in data]
+    labels = pl.DataFrame(rows, ["subject_id", "prediction_time", "boolean_value"], orient="row")
+    labels.write_parquet(folder / "L000.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("given", ["tables", "saved", "meds"])
+def test_event_types_are_excluded_without_any_cohort(given: str, plain: Path, tmp_path: Path) -> None:
+    sources = {
+        "tables": (plain / "events.parquet", "--labels", plain / "labels.parquet"),
+        "saved": (plain / "saved",),
+        "meds": (plain / "meds", "--labels", plain / "L000.parquet"),
+    }
+    home, excluded = tmp_path / "run", ("--exclude", "WS:*")
+    told = run_json("discover", *sources[given], *excluded, "--out", home, *QUICK)
+    assert not any(name.startswith("WS:") for name in told["boundaries"]["L000"])
+    assert told["boundaries"]["L000"]
+    assert "WS:" not in (home / "model" / "vocabulary.json").read_text()
+    assert not any("WS:" in reason for reason in told["verdicts"]["L000"]["reasons"])
+    assert not any(name.startswith("WS:") for name in recall(home).data.event_names)
+    assert run_json("judge", home)["L000"] == told["verdicts"]["L000"]
+    assert "events excluded by name" in run("validate", *sources[given], *excluded).stdout

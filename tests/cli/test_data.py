@@ -9,6 +9,8 @@ from eventcargo import EventCargoWarning, EventDataset
 from eventcargo.cli.data import read
 from eventcargo.io import write_events
 
+from .program import run
+
 NAMES = {"sequence_id": "sequence_id", "time": "time", "event": "event", "label": "label"}
 
 
@@ -67,3 +69,11 @@ def test_values_reach_the_reader_of_tables(tmp_path: Path) -> None:
 def test_values_reach_the_reader_of_meds(meds: Path) -> None:
     with pytest.warns(EventCargoWarning, match="numeric_value is not recorded in any of 2 rows"):
         assert read(str(meds), None, **NAMES, values=["numeric_value"]).value_names == ("numeric_value",)
+
+
+def test_rows_of_a_meds_folder_that_cannot_be_used_can_be_dropped(meds: Path) -> None:
+    table = pl.read_parquet(meds / "data" / "0.parquet")
+    spoiled = table.with_columns(code=pl.Series(["A", None]))
+    spoiled.write_parquet(meds / "data" / "0.parquet")
+    assert "drop it with --on-bad-row drop" in run("validate", meds, code=1).stderr
+    assert "dropped 1 row that cannot be used" in run("validate", meds, "--on-bad-row", "drop").stdout

@@ -3,8 +3,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from eventcargo import EventSequence
-from eventcargo.cli.explain import _unmoved
+from eventcargo import ConfigError, EventDataset, EventSequence
+from eventcargo.cli.explain import _found, _unmoved
 from eventcargo.oneshot.explain import MOVES, Explanation
 
 from .program import run, run_json
@@ -52,6 +52,27 @@ def test_given_events_are_explained(trained: Path) -> None:
 )
 def test_bad_arguments_are_told(trained: Path, arguments: tuple[str, ...], said: str) -> None:
     assert said in run("explain", trained, *arguments, code=1).stderr
+
+
+CUT = EventDataset.from_sequences(
+    [
+        EventSequence("A@1", ("x",), (0.0,), ()),
+        EventSequence("A@2", ("x",), (0.0,), ("bad",)),
+        EventSequence("AB@3", ("y",), (0.0,), ("bad",)),
+        EventSequence("B@1", ("x",), (0.0,), ()),
+        EventSequence("B@2", ("x",), (0.0,), ()),
+    ]
+)
+
+
+@pytest.mark.parametrize(("name", "found"), [("A@1", "A@1"), ("A", "A@2"), ("AB", "AB@3")])
+def test_a_subject_names_its_sequence_with_an_outcome(name: str, found: str) -> None:
+    assert _found(CUT, name).id == found
+
+
+def test_of_several_sequences_of_a_subject_one_must_be_named() -> None:
+    with pytest.raises(ConfigError, match="--sequence B has 2 sequences; name one: B@1, B@2"):
+        _found(CUT, "B")
 
 
 @pytest.mark.parametrize(

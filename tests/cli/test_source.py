@@ -47,7 +47,7 @@ def test_data_that_are_gone_are_named(tmp_path: Path) -> None:
 def test_the_data_are_read_with_their_own_names_of_columns(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("vin,code\na,X\na,Y\nb,X\n")
     remember(tmp_path, DataSource(str(tmp_path / "log.csv"), sequence_id="vin", event="code"))
-    assert recall(tmp_path)["a"].events == ("X", "Y")
+    assert recall(tmp_path).data["a"].events == ("X", "Y")
 
 
 def test_the_cohort_of_a_source_is_found_again(tmp_path: Path) -> None:
@@ -61,5 +61,5 @@ def test_the_cohort_of_a_source_is_found_again(tmp_path: Path) -> None:
 def test_new_data_of_a_run_are_read_through_its_cohort(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("sequence_id,event,time\na,P01,1\na,P02,2\nb,Q,1\n")
     remember(tmp_path, DataSource("/gone.csv", cohort=Cohort(prefix=1)))
-    data = data_of(tmp_path, str(tmp_path / "log.csv"), None, "sequence_id", "time", "event", "label")
+    data = data_of(tmp_path, str(tmp_path / "log.csv"), None, "sequence_id", "time", "event", "label").data
     assert data["a"].events == ("P01", "P", "P02", "P")

@@ -1,10 +1,14 @@
+import subprocess
+import sys
+from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import polars as pl
 import pytest
 
-from eventcargo import Cohort, ConfigError, DataError, EventCargoWarning, EventDataset
-from eventcargo.cohort import CohortData, Tables, after_outcome, build_cohort
+from eventcargo import Cohort, ConfigError, DataError, EventCargoWarning, EventDataset, ReadConfig
+from eventcargo.cohort import CohortData, Tables, build_cohort
 
 from .worlds import World
 
@@ -102,14 +106,112 @@ def test_the_size_of_parts_and_chunks_changes_nothing(monkeypatch: pytest.Monkey
     assert (parts.summary, parts.timing.rows()) == (whole.summary, whole.timing.rows())
 
 
+DATED = World(subjects=40)
+
+
 @pytest.mark.parametrize(
     "make",
-    [pl.DataFrame.lazy, pl.DataFrame.to_pandas, pl.DataFrame.to_arrow, lambda f: f.to_arrow().to_reader()],
+    [
+        pl.DataFrame.clone,
+        pl.DataFrame.lazy,
+        pl.DataFrame.to_pandas,
+        pl.DataFrame.to_arrow,
+        lambda table: table.to_arrow().to_reader(),
+    ],
+    ids=["polars", "lazy", "pandas", "arrow", "reader"],
 )
-def test_every_kind_of_table_gives_the_same_cohort(make: object) -> None:
-    tables = [make(table) for table in (EVENTS, OUTCOMES)]  # type: ignore[operator]
-    cohort = Cohort(label_time="when")
-    assert build(cohort, *tables).data.fingerprint == build(cohort).data.fingerprint
+def test_every_kind_of_table_gives_the_same_data_set(make: Callable[[pl.DataFrame], object]) -> None:
+    """Events with dates and numbers, outcomes, attributes and families, all tables of one kind."""
+    events, outcomes = DATED.tables(seed=3)
+    events = events.with_columns(number=pl.int_range(pl.len()).cast(pl.Float64) % 50)
+    subjects = events["sequence_id"].unique().sort()
+    static = pl.DataFrame({"sequence_id": subjects, "age": range(len(subjects)), "site": ["n", "s"] * 20})
+    parents = pl.DataFrame({"code": ["e0", "e1", "e2"], "parent": "e"})
+    cohort = Cohort(label_time="when", lookback="20d", numeric_value="number", adjust=("site",))
+    own, made = (
+        cohort.build(*map(kind, (events, outcomes)), static=kind(static), parents=kind(parents))
+        for kind in (pl.DataFrame.clone, make)
+    )
+    assert (made.fingerprint, made.kinds) == (own.fingerprint, own.kinds)
+    assert made.kinds.families
+    assert made.kinds.attributes
+
+
+DUCKDB = """
+import duckdb, sys
+from eventcargo import Cohort
+events, outcomes = (duckdb.read_parquet(path) for path in sys.argv[1:])
+print(Cohort(label_time="when", lookback="20d").build(events, outcomes).fingerprint)
+"""
+
+
+def test_relations_of_duckdb_give_the_same_data_set(tmp_path: Path) -> None:
+    tables, files = DATED.tables(seed=3), [tmp_path / "events.parquet", tmp_path / "outcomes.parquet"]
+    for table, file in zip(tables, files, strict=True):
+        table.write_parquet(file)
+    command = [sys.executable, "-c", DUCKDB, *map(str, files)]  # DuckDB speaks up where a process ends
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    own = Cohort(label_time="when", lookback="20d").build(*tables)
+    assert done.stdout.strip() == own.fingerprint, done.stderr
+
+
+WIDE = pl.DataFrame(
+    {"sequence_id": ["a", "a", "b"], "when": [8.0, 9.5, 4.0], "bad": [1, 0, 0], "worse": [0, 1, 0], "none": 0}
+)
+
+
+def test_each_1_of_a_wide_table_is_an_outcome_at_its_time() -> None:
+    cohort = Cohort(label_time="when", controls=0)
+    rows = [("a", 8.0, "bad"), ("a", 9.5, "worse")]
+    long = pl.DataFrame(rows, ["sequence_id", "when", "label"], orient="row")
+    with pytest.warns(EventCargoWarning, match="2 labels share one cohort"):
+        wide, same = (build(cohort, outcomes=table).data for table in (WIDE, long))
+    assert wide.fingerprint == same.fingerprint
+    assert wide["a@9.5"].labels == ("worse",)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        (
+            WIDE.with_columns(bad=pl.lit(2)),
+            "label 'bad' is 2, row 2: 2, row 3: 2; a wide table holds 0 and 1",
+        ),
+        (WIDE.with_columns(bad=0, worse=0), "holds no outcome: no column of a label has a 1"),
+        (
+            WIDE.select("sequence_id", "when"),
+            "only the columns when, sequence_id; add a column for each label",
+        ),
+        (OUTCOMES.rename({"label": "Schaden"}), "did you mean label='Schaden'"),
+    ],
+)
+def test_wide_outcomes_that_cannot_be_read_are_refused(outcomes: pl.DataFrame, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        build(Cohort(label_time="when"), outcomes=outcomes)
+
+
+@pytest.mark.parametrize("date", ["2024-01-31", "31.01.2024 10:30", "1/31/2024", "2024/01/31 10:30"])
+def test_dates_of_outcomes_are_seen_in_any_notation_and_beside_unusable_ones(date: str) -> None:
+    outcomes = pl.DataFrame(
+        {"sequence_id": ["a", "b", "c"], "label": "bad", "Failed on": [date, date, "unknown"]}
+    )
+    with pytest.raises(DataError, match="has dates in 'Failed on': give label_time='Failed on'"):
+        build(Cohort(lookback="5"), outcomes=outcomes)
+
+
+def test_dates_of_a_wide_table_are_not_ignored() -> None:
+    dated = WIDE.with_columns(when=pl.lit("2024-01-01"))
+    with pytest.raises(DataError, match="has dates in 'when': give label_time='when'"):
+        build(Cohort(lookback="5"), outcomes=dated)
+
+
+def test_bad_rows_of_labels_without_times_can_be_dropped() -> None:
+    outcomes = pl.DataFrame({"sequence_id": ["a", None], "label": ["bad", "bad"]})
+    drop = ReadConfig(on_bad_row="drop")
+    with pytest.warns(EventCargoWarning, match="dropped 1 row that cannot be used"):
+        assert build(Cohort(prefix=1), outcomes=outcomes, reading=drop).data["a"].labels == ("bad",)
+    with pytest.raises(DataError, match="drop it with on_bad_row='drop'"):
+        build(Cohort(prefix=1), outcomes=outcomes)
 
 
 def test_dates_with_and_without_zone_meet() -> None:
@@ -227,16 +329,11 @@ def test_timing_counts_a_subject_once_by_its_first_event() -> None:
     assert timing.filter(event="x").rows() == [("bad", "x", 1, 0, 0)]
 
 
-def test_event_types_that_follow_their_outcome_are_named() -> None:
-    timing = pl.DataFrame(
-        {"label": ["bad"] * 3, "event": ["cause", "repair", "note"], "before": [40, 0, 0], "same": [0, 0, 30]}
-    ).with_columns(after=pl.Series([5, 30, 0]))
-    said = after_outcome(timing)
-    assert [line.split(" in ")[0] for line in said] == [
-        "'repair' first occurs after 'bad'",
-        "'note' first occurs at the very time of 'bad'",
-    ]
-    assert "30 of 30 subjects" in said[0]
+def test_timing_counts_families_and_thresholds() -> None:
+    events = EVENTS.with_columns(number=pl.Series(range(len(EVENTS))).cast(pl.Float64))
+    cohort = Cohort(label_time="when", prefix=2, numeric_value="number", cut=("repair=0",))
+    timing = build(cohort, events).timing
+    assert timing.filter(event="repair >= 0").rows() == [("bad", "repair >= 0", 0, 0, 1)]
 
 
 def test_one_label_can_be_looked_at_alone() -> None:

@@ -5,6 +5,8 @@ import pytest
 
 from eventcargo import Cohort, ConfigError, DataError, EventCargoWarning
 from eventcargo.cohort import CohortData, Tables, build_cohort
+from eventcargo.event_kinds import EventKinds
+from eventcargo.vocabulary import Vocabulary
 
 OUTCOMES = pl.DataFrame({"sequence_id": ["a", "b"], "label": ["bad", "bad"]})
 STATIC = pl.DataFrame({"sequence_id": ["b", "a"], "model": ["golf", "polo"], "site": ["n", "s"]})
@@ -77,7 +79,12 @@ def test_thresholds_are_quantiles_whatever_the_labels() -> None:
     events = table(*(("a" if n % 2 else "b", float(n), "x") for n in range(101)))
     numbered = events.with_columns(n=pl.col("time"))
     data = build(numbered, Cohort(index="end", numeric_value="n")).data
-    assert data.kinds.scales == (("x >= 50", "x >= 75", "x >= 90"), ("x < 50", "x < 25", "x < 10"))
+    cuts = (10, 25, 50, 75, 90)
+    assert data.kinds.scales == (
+        tuple(f"x >= {cut}" for cut in cuts),
+        tuple(f"x < {cut}" for cut in cuts[::-1]),
+    )
+    assert data.kinds.measured == {"x": (*data.kinds.scales[0], *data.kinds.scales[1])}
     few = build(numbered[:10], Cohort(index="end", numeric_value="n")).data
     assert few.kinds.scales == ()
 
@@ -157,3 +164,28 @@ def test_rare_types_are_left_out_and_counted() -> None:
     built = build(PLAIN, Cohort(index="end", min_sequences=2))
     assert built.data.event_names == ("x",)
     assert (built.summary.rare_types, built.summary.rare_events) == (1, 1)
+
+
+def test_new_tables_get_the_families_thresholds_and_bands_that_are_known() -> None:
+    kinds = EventKinds(
+        attributes=("age=below 40", "age=40 or more"),
+        families={"I5": ("I50", "I51")},
+        scales=(("lab >= 2",), ("lab < 1", "lab < 0.5")),
+    )
+    like = Vocabulary(("I50", "I51", "I5", "lab", "lab >= 2", "age=40 or more"), kinds)
+    events = pl.DataFrame(
+        {"sequence_id": "a", "time": [0.0, 1.0], "event": ["I50", "lab"], "number": [None, 2.5]}
+    )
+    static = pl.DataFrame({"sequence_id": ["a"], "age": [50]})
+    cohort = Cohort(index="end", numeric_value="number", min_sequences=2)
+    data = build_cohort(cohort, Tables(events, OUTCOMES[:1], static), like=like).data
+    assert data["a"].events == ("age=40 or more", "I50", "I5", "lab", "lab >= 2")
+
+
+def test_what_was_rare_before_is_left_out_of_new_tables() -> None:
+    like = Vocabulary(("x",))
+    both = [
+        build_cohort(Cohort(index="end", min_sequences=least), Tables(PLAIN, OUTCOMES), like=like).data
+        for least in (1, 2)
+    ]
+    assert [data.event_names for data in both] == [("x", "y"), ("x",)]

@@ -1,12 +1,14 @@
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 
-from eventcargo import ConfigError, EventDataset
+from eventcargo import Cohort, ConfigError, EventDataset
 from eventcargo.discovery import Cargo
 from eventcargo.simulation import Simulated, simulate
 
@@ -115,3 +117,104 @@ def test_bad_settings_are_told_by_fit_not_before(chain: Simulated) -> None:
 def test_an_empty_data_set_is_refused() -> None:
     with pytest.raises(Exception, match="no labels"):
         Cargo(**SETTINGS).fit(EventDataset.from_sequences([]))
+
+
+NAMES = {"sequence_id": "vin", "time": "seen", "event": "code"}
+
+
+def garage(seed: int) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Events, failures and vehicles: oil above 5 bar breaks a pump within two days, and is then measured."""
+    random = np.random.default_rng(seed)
+    events, failures = [], []
+    for number in range(300):
+        name, times = f"V{number:03}", np.sort(random.uniform(0, 100, 25))
+        codes, bars = random.integers(0, 6, len(times)), random.uniform(0, 6, len(times)).round(2)
+        events += [(name, t, f"P{c}", b) for t, c, b in zip(times, codes, bars, strict=True)]
+        high = times[(codes == 2) & (bars >= 5)]
+        if len(high):
+            failures.append((name, high[0] + random.uniform(0, 2), "pump"))
+            events.append((name, failures[-1][1] + 0.1, "WS:pump replaced", 0.0))
+    ages = random.uniform(1, 20, 300).round(1)
+    static = pl.DataFrame({"vin": [f"V{number:03}" for number in range(300)], "age": ages})
+    return (
+        pl.DataFrame(events, ["vin", "seen", "code", "bar"], orient="row"),
+        pl.DataFrame(failures, ["vin", "when", "label"], orient="row"),
+        static,
+    )
+
+
+COHORT = Cohort(label_time="when", lookback="10", numeric_value="bar", min_sequences=5, seed=1)
+
+
+@pytest.fixture(scope="module")
+def of_cohort() -> Cargo:
+    events, failures, static = garage(1)
+    columns = {f"cargo__{name}": value for name, value in {**NAMES, "static": static}.items()}
+    pipeline = Pipeline([("cargo", Cargo(cohort=COHORT, **SETTINGS))]).fit(events, failures, **columns)
+    cargo: Cargo = pipeline[-1]
+    return cargo
+
+
+def test_a_cohort_is_cut_out_of_tables_with_dates(of_cohort: Cargo) -> None:
+    boundary = of_cohort.graph_.boundary("pump")
+    assert all(name.startswith("P2 >= ") for name in boundary)
+    assert boundary
+
+
+def test_new_tables_are_cut_as_those_of_fit(of_cohort: Cargo, tmp_path: Path) -> None:
+    events, failures, static = garage(2)
+    data = of_cohort.read(events, failures, static=static, **NAMES)
+    made = {name for name in data.event_names if " " in name or "=" in name}
+    assert made <= set(of_cohort.model_.vocabulary.event_names)
+    assert {name for name in made if name.startswith("age=")} == {
+        name for name in of_cohort.model_.vocabulary.event_names if name.startswith("age=")
+    }
+    assert {len(sequence.labels) for sequence in data} == {0, 1}
+    of_cohort.save(tmp_path / "saved")
+    loaded = Cargo.load(tmp_path / "saved")
+    assert loaded.cohort == COHORT
+    assert loaded.read(events, failures, static=static, **NAMES).fingerprint == data.fingerprint
+    told = [cargo.predict_proba(events, failures, static=static, **NAMES) for cargo in (of_cohort, loaded)]
+    assert told[0].equals(told[1])
+    assert told[0]["sequence_id"].to_list() == data.sequence_ids.to_pylist()
+
+
+def test_histories_without_outcomes_end_with_their_last_event(of_cohort: Cargo) -> None:
+    events, _, static = garage(2)
+    told = of_cohort.predict_proba(events, static=static, **NAMES)
+    assert told["sequence_id"].to_list() == sorted(events["vin"].unique())
+    data = of_cohort.read(events, static=static, **NAMES)
+    assert max(times[-1] - times[0] for times in (sequence.times for sequence in data)) <= 10
+
+
+def test_a_sequence_of_new_tables_is_explained(of_cohort: Cargo) -> None:
+    events, failures, static = garage(2)
+    data = of_cohort.read(events, failures, static=static, **NAMES)
+    cause = of_cohort.graph_.boundary("pump")[0]
+    broken = next(sequence for sequence in data if sequence.labels and cause in sequence.events)
+    assert cause in of_cohort.explain(broken).causes("pump")["event"]
+
+
+def test_the_cohort_is_kept_with_the_run(of_cohort: Cargo, tmp_path: Path) -> None:
+    of_cohort.write_report(tmp_path / "report.html")
+    assert b"events after the index left out" in (tmp_path / "report.html").read_bytes()
+
+
+def test_a_data_set_is_cut_already(chain: Simulated) -> None:
+    with pytest.raises(ConfigError, match="an EventDataset is cut already; set cohort=None"):
+        Cargo(cohort=COHORT, **SETTINGS).fit(chain.data)
+
+
+def test_a_cohort_is_a_parameter(of_cohort: Cargo) -> None:
+    assert clone(of_cohort).get_params()["cohort"] == COHORT
+    assert Cargo().set_params(cohort=COHORT).cohort is COHORT
+
+
+def test_what_is_excluded_is_not_read_in_data_sets_and_tables(chain: Simulated) -> None:
+    cause = chain.truth.boundary("L000")[0]
+    cargo = Cargo(cohort=Cohort(exclude=(cause,)), **SETTINGS).fit(chain.data)
+    assert cause not in cargo.model_.vocabulary.event_names
+    assert cause not in cargo.graph_.boundary("L000")
+    assert len(cargo.predict_proba(chain.data[:7])) == 7
+    table = pl.DataFrame({"sequence_id": "a", "time": [0, 0], "event": ["E00001", cause]})
+    assert cargo.read(table)["a"].events == ("E00001",)

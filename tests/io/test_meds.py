@@ -164,3 +164,44 @@ def test_numeric_values_that_are_all_null_are_told_to_the_caller(tmp_path):
     with pytest.warns(EventCargoWarning, match="numeric_value is not recorded in any of 4 rows") as caught:
         read_meds(tmp_path, values=["numeric_value"])
     assert caught[0].filename == __file__
+
+
+def _write_spoiled(root):
+    (root / "data").mkdir()
+    pl.DataFrame(
+        {
+            "subject_id": [1, None, 1, 2, 3],
+            "time": [_day(1), _day(2), _day(3), _day(4), _day(5)],
+            "code": ["A", "B", None, "C", None],
+        }
+    ).write_parquet(root / "data" / "0.parquet")
+
+
+def test_rows_that_cannot_be_used_are_refused_with_the_way_to_drop_them(tmp_path):
+    _write_spoiled(tmp_path)
+    with pytest.raises(DataError, match=r"3 rows cannot be used.*on_bad_row='drop'"):
+        read_meds(tmp_path)
+
+
+def test_rows_that_cannot_be_used_are_dropped_if_asked_for(tmp_path, write_task):
+    _write_spoiled(tmp_path)
+    with pytest.warns(EventCargoWarning, match="dropped 3 rows that cannot be used"):
+        data = read_meds(tmp_path, on_bad_row="drop")
+    assert {one.id: one.events for one in data} == {"1": ("A",), "2": ("C",)}
+    write_task(tmp_path / "task.parquet", [(1, _day(9), False), (2, _day(9), True), (3, _day(9), True)])
+    with pytest.warns(EventCargoWarning, match="dropped 3 rows|1 label row of subjects of which no event"):
+        data = read_meds(tmp_path, tmp_path / "task.parquet", on_bad_row="drop")
+    assert {one.id: one.labels for one in data} == {"1": (), "2": ("task",)}
+
+
+def test_where_no_row_can_be_used_nothing_is_dropped(tmp_path):
+    (tmp_path / "data").mkdir()
+    table = pl.DataFrame({"subject_id": ["x"], "time": [_day(1)], "code": ["A"]})
+    table.write_parquet(tmp_path / "data" / "0.parquet")
+    with pytest.raises(DataError, match="MEDS needs int64"):
+        read_meds(tmp_path, on_bad_row="drop")
+
+
+def test_an_unknown_choice_for_bad_rows_is_refused(root):
+    with pytest.raises(ConfigError, match="on_bad_row='keep': use refuse or drop"):
+        read_meds(root, on_bad_row="keep")

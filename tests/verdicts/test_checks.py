@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 from eventcargo import EventDataset, Knowledge, LabelGraph
+from eventcargo.event_kinds import EventKinds
+from eventcargo.events import TimeKind
 from eventcargo.quality import Quality
 from eventcargo.verdicts import checks
 from eventcargo.verdicts.config import JudgeConfig
@@ -325,3 +327,67 @@ def test_labels_that_are_not_studied_together_are_not_compared() -> None:
     found_graph = graph({"bad": ["x"], "worse": ["x"]})
     assert found(checks.check_together, data[:80], found_graph) != []
     assert found(checks.check_together, data.knowing(known), found_graph) == []
+
+
+def test_another_threshold_of_a_member_is_a_better_cut_and_no_missing_cause() -> None:
+    high, low = (("lab", "lab >= 1", "lab >= 2"), ("bad",), 90), (("lab", "lab >= 1"), (), 90)
+    data = sequences(high, low, (("y",), (), 90), step=0.0)
+    cuts = ("lab >= 1", "lab >= 2")
+    data.kinds = EventKinds(scales=(cuts,), measured={"lab": cuts})
+    level, reason = one(checks.check_beyond, data, graph({"bad": ["lab >= 1"]}))
+    assert level == "caution"
+    assert reason.startswith("lab >= 2 is not in the boundary")
+    assert reason.endswith("may be another than that of lab >= 1; try others with cut=")
+
+
+FOLLOWED = sequences((("x", "repair"), ("bad",), 50), (("y",), (), 50), (("x", "repair"), (), 1))
+TIMING = pl.DataFrame(
+    {"label": "bad", "event": ["x", "repair"], "before": [40, 1], "same": 0, "after": [1, 60]}
+)
+
+
+def followers(boundary: list[str], knowledge: Knowledge | None = None) -> list[tuple[str, str]]:
+    known = None if knowledge is None else knowledge.resolve(["bad"], list(FOLLOWED.event_names))
+    evidence = Evidence(
+        FOLLOWED, graph({"bad": boundary}), None, JudgeConfig(), knowledge=known, timing=TIMING
+    )
+    return list(checks.check_followers(evidence, 0))
+
+
+@pytest.mark.parametrize(("boundary", "level"), [(["repair"], "doubt"), (["repair", "x"], "caution")])
+def test_a_member_that_follows_its_outcome_is_told(boundary: list[str], level: str) -> None:
+    ((told, reason),) = followers(boundary)
+    assert told == level
+    assert reason.startswith("'repair' first occurs after 'bad' in 60 of 61 subjects: it may be a record")
+    assert "exclude='repair'" in reason
+
+
+def test_what_follows_the_outcome_outside_the_boundary_is_not_told() -> None:
+    assert followers(["x"]) == []
+
+
+def test_somebody_may_answer_for_a_member_that_follows_its_outcome() -> None:
+    assert followers(["repair"], Knowledge(required={"bad": ["repair"]})) == []
+
+
+def undated(time_kind: TimeKind, timing: pl.DataFrame | None = None) -> list[tuple[str, str]]:
+    data = sequences(
+        (("note", "x"), ("bad",), 85), (("x",), ("bad",), 15), (("y",), (), 200), (("note",), (), 2)
+    )
+    data.time_kind = time_kind
+    evidence = Evidence(data, graph({"bad": ["note", "x"]}), None, JudgeConfig(), timing=timing)
+    return list(checks.check_undated(evidence, 0))
+
+
+def test_where_only_events_have_dates_what_mostly_comes_with_the_label_may_be_its_record() -> None:
+    ((level, reason),) = undated("datetime")
+    assert level == "caution"
+    assert reason.startswith(
+        "note is in 85 of 100 sequences with bad and in 2 of 202 without: no date of the"
+    )
+    assert "label_time=" in reason
+
+
+def test_where_outcomes_have_dates_or_events_have_none_nothing_is_said_of_them() -> None:
+    assert undated("datetime", TIMING) == undated("number") == []
+    assert undated("datetime", TIMING.clear())

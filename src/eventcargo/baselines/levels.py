@@ -4,6 +4,9 @@ A family occurs wherever a member does, and a threshold wherever a higher one do
 other in every test that looks at one of them. Here they compete, given the rest of the boundary:
 
 - **Scale**: of its thresholds the one that explains most stays; what the others would have gained is noted.
+  The event type that was measured competes with them, as a threshold that every number passes. A threshold up
+  and one down of the same quantity both stay if both ends promote the label, or both inhibit it; if the label
+  only rises or only falls with the quantity, the better of the two says so.
 - **Family**, the largest first: the family stands for all of its members. A member joins it if it adds
   something that the family does not say; then whatever the others make superfluous goes, the family too. So
   thirty rare members that all cause the label are one line, and of a family with one cause only the cause
@@ -24,6 +27,7 @@ from eventcargo.event_kinds import NumberedKinds
 from eventcargo.statistics.contingency import Rows
 from eventcargo.statistics.exact_g2 import ExactG2, PatternCounts
 from eventcargo.statistics.g2 import IndependenceTest, Target
+from eventcargo.statistics.risk_difference import risk_difference
 
 CORE_ALPHA = 1e-3
 """Largest p-value of a member of the rest of a boundary that is conditioned on."""
@@ -70,6 +74,9 @@ class Levels:
         settled, kinds = Settled(list(boundary)), self._kinds
         for scale in dict.fromkeys(kinds.scale_of[event] for event in boundary if event in kinds.scale_of):
             settled = self._settle_scale(settled, scale)
+        for event, cuts in kinds.measured.items():
+            if event in settled.boundary or self._is_monotone(settled.boundary, cuts):
+                settled = self._settle_scale(settled, (event, *cuts))
         done = list[int]()
         while open_families := self._open_families(settled.boundary, done):
             done.append(open_families[0])
@@ -88,9 +95,19 @@ class Levels:
         rest = self._core([event for event in settled.boundary if event not in scale])
         gains = {cut: self._exact(cut, rest).gain for cut in scale if cut in inside or not self._barred[cut]}
         best = max([*inside, *gains], key=lambda cut: gains[cut])
-        alternatives = {cut: gain for cut, gain in gains.items() if cut != best}
+        own = set(self._kinds.scale_of.get(best, scale)) - {best, *self._kinds.measured}
+        alternatives = {cut: gain for cut, gain in gains.items() if cut in own}
         boundary = _replaced(settled.boundary, inside, [best])
         return Settled(boundary, {**settled.alternatives, best: alternatives})
+
+    def _is_monotone(self, boundary: Sequence[int], cuts: Sequence[int]) -> bool:
+        """Whether the thresholds of a quantity in a boundary pull the label in opposite directions."""
+        inside = [event for event in boundary if event in cuts]
+        if len(inside) <= 1:
+            return False
+        rest = self._core([event for event in boundary if event not in cuts])
+        others = {cut: [other for other in inside if other != cut] for cut in inside}
+        return len({np.sign(self._difference(cut, [*rest, *others[cut]])) for cut in inside}) > 1
 
     def _settle_family(self, settled: Settled, family: int, members: Sequence[int]) -> Settled:
         group = {family, *members}
@@ -169,14 +186,18 @@ class Levels:
 
     def _exact(self, event: int, given: Sequence[int]) -> ExactG2:
         """The exact test of an event type given others."""
+        patterns, condition = self._patterns(event, given), range(1, 1 + len(given))
+        return ExactG2.of(patterns.tables(0, condition), patterns.design_effect(0, condition))
+
+    def _difference(self, event: int, given: Sequence[int]) -> float:
+        """How an event type changes the rate of the label, given others."""
+        return risk_difference(self._patterns(event, given).tables(0, range(1, 1 + len(given))))
+
+    def _patterns(self, event: int, given: Sequence[int]) -> PatternCounts:
         counts = self._test.counts
         columns = [counts.rows(column) for column in (event, *given)]
         adjusted = [counts.rows(column) for column in self._test.adjusted]
-        patterns = PatternCounts.of_rows(
-            columns, self._positives, counts.n_sequences, adjusted, counts.groups
-        )
-        condition = range(1, len(columns))
-        return ExactG2.of(patterns.tables(0, condition), patterns.design_effect(0, condition))
+        return PatternCounts.of_rows(columns, self._positives, counts.n_sequences, adjusted, counts.groups)
 
     def _is_significant(self, test: ExactG2, level: float) -> bool:
         return test.p_value is not None and test.p_value <= level

@@ -35,7 +35,7 @@ EVENT = Annotated[str, typer.Option(help="Column with the event type.")]
 LABEL = Annotated[str, typer.Option(help="Column with the label, in a long table of labels.")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Columns:
     """Names of columns, and the tables beside those of events and labels."""
 
@@ -75,7 +75,7 @@ def read(
     tables = (labels,) if isinstance(labels, str) else tuple(labels or ())
     given: Any = (None if not tables else tables[0]) if len(tables) < 2 else list(tables)
     if (root / "metadata").is_dir() and (root / "data").is_dir():
-        return eventcargo.read_meds(root, given, values=values or ())
+        return eventcargo.read_meds(root, given, values=values or (), on_bad_row=reading.on_bad_row)
     check_tables_exist(events, *tables)
     return eventcargo.read_events(
         events,

@@ -98,7 +98,14 @@ def run_stages(
     try:
         with progress_bars() as progress:
             discovery = eventcargo.discovery.Discovery(
-                loaded.data, out, config, knowledge=knowledge, resume=resume, progress=progress, began=began
+                loaded.data,
+                out,
+                config,
+                knowledge=knowledge,
+                timing=loaded.timing,
+                resume=resume,
+                progress=progress,
+                began=began,
             )
             remember(out, source, loaded)
             return discovery.run()

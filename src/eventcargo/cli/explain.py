@@ -13,12 +13,16 @@ from eventcargo.models.loading import load_model
 from eventcargo.sequences import EventSequence
 
 if TYPE_CHECKING:
+    from eventcargo.events import EventDataset
     from eventcargo.oneshot.explain import Explanation
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 LEAST = 0.01
 """Smallest strength of an event in the table, in nats."""
+
+SHOWN_IDS = 5
+"""Most sequences of a subject named in a message."""
 
 WIDTH = 72
 """Events per line of the drawing."""
@@ -32,7 +36,9 @@ UP, DOWN, NOTHING, UNKNOWN = "▲", "▼", "·", "?"
 @app.command()
 def explain(
     run: Annotated[Path, typer.Argument(help="Folder of a run with model/.")],
-    sequence: Annotated[str | None, typer.Option(help="Id of a sequence in the run's data.")] = None,
+    sequence: Annotated[
+        str | None, typer.Option(help="Id of a sequence in the run's data, or of a subject.")
+    ] = None,
     events: Annotated[str | None, typer.Option(help="Event types in order, such as 'A,B,C'.")] = None,
     times: Annotated[
         str | None, typer.Option(help="Times of the events, such as '0,1.5,4'; default 0, 1, 2, ...")
@@ -62,16 +68,23 @@ def _chosen(run: Path, sequence: str | None, events: str | None, times: str | No
     if sequence is not None:
         if times is not None:
             raise ConfigError(f"--times {times} needs --events, not --sequence")
-        data = recall(run)
-        try:
-            return data[sequence]
-        except KeyError:
-            raise ConfigError(
-                f"no sequence {sequence!r} in the data ({len(data):,}); the first is {data[0].id!r}"
-            ) from None
+        return _found(recall(run).data, sequence)
     assert events is not None
     names = tuple(name.strip() for name in events.split(",") if name.strip())
     return EventSequence("given", names, _times(times, len(names)), ())
+
+
+def _found(data: "EventDataset", name: str) -> EventSequence:
+    """The sequence of this id; of a subject that was cut into several, the one with an outcome."""
+    ids = data.sequence_ids.to_pylist()
+    own = [name] if name in ids else [one for one in ids if one.startswith(f"{name}@")]
+    if not own:
+        raise ConfigError(f"no sequence {name!r} in the data ({len(data):,}); the first is {data[0].id!r}")
+    carrying = [one for one in own if len(own) == 1 or data[one].labels]
+    if len(carrying) != 1:
+        some = ", ".join(own[:SHOWN_IDS]) + (", ..." if len(own) > SHOWN_IDS else "")
+        raise ConfigError(f"--sequence {name} has {counted(len(own), 'sequence')}; name one: {some}")
+    return data[carrying[0]]
 
 
 def _times(text: str | None, wanted: int) -> tuple[float, ...]:

@@ -52,7 +52,7 @@ def extract(
     known = None if knowledge is None else Knowledge.read(knowledge)
     model = load_model(run / "model", device)
     source = DataSource.of(events, labels, columns, cohort, reading)
-    loaded = source.build()
+    loaded = source.build(like=model.vocabulary)
     data = loaded.data
     began = clock.perf_counter()
     with progress_bars() as update:

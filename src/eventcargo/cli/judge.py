@@ -44,11 +44,12 @@ def judge(
     """Judge for every label whether to trust its boundary, and why not."""
     if not (run / GRAPH).exists():
         raise DataError(f"{run} has no {GRAPH}; run fuse or discover first")
-    data = data_of(run, events, labels, sequence_id, time, event, label)
+    loaded = data_of(run, events, labels, sequence_id, time, event, label)
+    data = loaded.data
     graph, quality = eventcargo.read_graph(run / GRAPH), eventcargo.discovery.read_quality(run)
     known = knowledge_of_run(run) if knowledge is None else Knowledge.read(knowledge)
     resolved = None if known is None else known.resolve(list(data.label_names), list(data.event_names))
-    verdicts = eventcargo.judge(data, graph, quality, config, knowledge=resolved)
+    verdicts = eventcargo.judge(data, graph, quality, config, knowledge=resolved, timing=loaded.timing)
     write_judged(run, graph, verdicts, data, config)
     warn_of_outdated(run)
     if as_json:

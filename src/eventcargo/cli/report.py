@@ -36,7 +36,7 @@ def report(
     """Write the results of a run as one HTML page that opens from disk and needs no network."""
     if not (run / GRAPH).exists():
         raise DataError(f"{run} has no {GRAPH}; run fuse first")
-    data = data_of(run, events, labels, sequence_id, time, event, label)
+    data = data_of(run, events, labels, sequence_id, time, event, label).data
     content = eventcargo.discovery.read_report_input(run, data, baseline)
     target = out or run / REPORT
     eventcargo.report.write_report(target, content)

@@ -43,7 +43,7 @@ def run_rules(
     check_tables(events, labels)
     path = run / RULES
     if again or not path.exists() or artefacts(run).outdated(RULES):
-        data = data_of(run, events, labels, sequence_id, time, event, label)
+        data = data_of(run, events, labels, sequence_id, time, event, label).data
         rules = _find(run, data, config)
         write_rules_of_run(run, rules, data, config)
         warn_of_outdated(run)

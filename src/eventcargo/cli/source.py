@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import eventcargo.cohort
+import eventcargo.leaks
 from eventcargo.cli.data import Columns, check_tables_exist, read
-from eventcargo.cohort.config import Cohort, read_cohort, write_cohort
+from eventcargo.cohort.config import COHORT, TIMING, Cohort, read_cohort
+from eventcargo.discovery.run_folder import write_cohort_of_run
 from eventcargo.errors import ConfigError, DataError
-from eventcargo.files import atomic_file, read_document, write_document
+from eventcargo.files import read_document, write_document
 from eventcargo.io.config import ReadConfig
 
 if TYPE_CHECKING:
@@ -19,25 +21,17 @@ if TYPE_CHECKING:
 
     from eventcargo.cohort.tables import Tables
     from eventcargo.events import EventDataset
+    from eventcargo.vocabulary import Vocabulary
 
 FORMAT, FORMAT_VERSION = "eventcargo-data", 1
-COHORT, TIMING = "cohort.json", "timing.parquet"
 
 
 @dataclass(frozen=True)
-class DataSource:
+class DataSource(Columns):
     """The tables of events and labels, the names of their columns, and the cohort to make of them."""
 
     events: str
     labels: tuple[str, ...] = ()
-    sequence_id: str = "sequence_id"
-    time: str = "time"
-    event: str = "event"
-    label: str = "label"
-    unknown_labels: Literal["refuse", "drop"] = "refuse"
-    values: tuple[str, ...] = ()
-    static: str = ""
-    parents: str = ""
     cohort: Cohort = Cohort()  # noqa: RUF009 (frozen)
     reading: ReadConfig = ReadConfig()  # noqa: RUF009 (frozen)
 
@@ -71,24 +65,26 @@ class DataSource:
     @property
     def is_cohort(self) -> bool:
         """Whether a cohort is made of the tables, instead of reading them as they are."""
-        return bool(not self.cohort.is_plain or self.static or self.parents)
+        return bool(self.cohort.cuts or self.static or self.parents)
 
-    def read(self) -> "EventDataset":
-        """Read the data set."""
-        return self.build().data
+    def build(
+        self, out: Path | None = None, always: bool = False, like: "Vocabulary | None" = None
+    ) -> "SourceData":
+        """The data set and what its cohort counted; `out` is a folder for it, `always` makes a cohort.
 
-    def build(self, out: Path | None = None, always: bool = False) -> "SourceData":
-        """The data set and what its cohort counted; `out` is a folder for it, `always` makes a cohort."""
+        With `like`, the event types that a cohort makes are those of a model.
+        """
         check_tables_exist(*self.paths)
         if self.is_cohort or always:
-            built = eventcargo.cohort.build_cohort(self.cohort, self.tables(), out)
+            built = eventcargo.cohort.build_cohort(self.cohort, self.tables(), out, like)
             figures, notes = built.summary.to_dict(), built.summary.notes
             return SourceData(built.data, self.cohort, figures, notes, built.timing)
         if self.is_saved:
-            return SourceData(self._read(), *saved_cohort(Path(self.events)), timing=self._saved_timing())
+            loaded = SourceData(self._read(), *saved_cohort(Path(self.events)), timing=self._saved_timing())
+            return loaded.excluding(self.cohort.exclude)
         if self.labels and self.cohort.index == "" and not self.is_meds:
             eventcargo.cohort.refuse_dates(self.tables())
-        return SourceData(self._read(), None)
+        return SourceData(self._read(), None).excluding(self.cohort.exclude)
 
     @property
     def is_meds(self) -> bool:
@@ -133,14 +129,22 @@ class SourceData:
     @property
     def after_outcome(self) -> list[str]:
         """Event types that record their outcome, in words."""
-        return [] if self.timing is None else eventcargo.cohort.after_outcome(self.timing)
+        late = [] if self.timing is None else eventcargo.leaks.find_late(self.timing)
+        return [f"{one.reason}: it may be a record of the outcome; sequences end before it" for one in late]
 
     @property
     def lines(self) -> list[str]:
         """The cohort in words, for people."""
-        if self.summary is None:
-            return []
-        return [f"Cohort: {self.summary['line']}.", *(f"  {note}" for note in self.notes)]
+        heading = [] if self.summary is None else [f"Cohort: {self.summary['line']}."]
+        return [*heading, *(f"  {note}" for note in self.notes)]
+
+    def excluding(self, patterns: tuple[str, ...]) -> "SourceData":
+        """The same without the event types that match a pattern."""
+        if not patterns:
+            return self
+        rest, before = eventcargo.cohort.exclude(self.data, patterns), self.cohort or Cohort()
+        cohort = replace(before, exclude=tuple(dict.fromkeys((*before.exclude, *patterns))))
+        return replace(self, data=rest.data, cohort=cohort, notes=(*self.notes, *rest.notes))
 
 
 def saved_cohort(folder: Path) -> tuple[Cohort | None, dict[str, Any] | None]:
@@ -164,10 +168,8 @@ def remember(run: Path, source: DataSource, loaded: SourceData | None = None) ->
     write_document(run / "data.json", FORMAT, FORMAT_VERSION, named)
     cohort = source.cohort if loaded is None or loaded.cohort is None else loaded.cohort
     if not cohort.is_plain or source.is_cohort:
-        write_cohort(run / COHORT, cohort, {} if loaded is None else loaded.summary or {})
-    if loaded is not None and loaded.timing is not None:
-        with atomic_file(run / TIMING) as target:
-            loaded.timing.write_parquet(target)
+        figures, timing = (None, None) if loaded is None else (loaded.summary, loaded.timing)
+        write_cohort_of_run(run, cohort, figures or {}, timing)
 
 
 def source_of(run: Path) -> DataSource:
@@ -181,16 +183,26 @@ def source_of(run: Path) -> DataSource:
         source = DataSource(**{**content, "values": tuple(content.get("values", ())), "reading": reading})
     except TypeError:
         raise DataError(f"{path} has unexpected entries: {sorted(content)}") from None
-    return source if source.is_saved else replace(source, cohort=saved_cohort(run)[0] or Cohort())
+    return _through(source, run)
 
 
-def recall(run: Path) -> "EventDataset":
+def _through(source: DataSource, run: Path) -> DataSource:
+    """A source that is read as the data of a run were: cut, or a saved data set without what was excluded."""
+    cohort = saved_cohort(run)[0] or Cohort()
+    if not source.is_saved:
+        return replace(source, cohort=cohort)
+    before = saved_cohort(Path(source.events))[0] or Cohort()
+    own = tuple(pattern for pattern in cohort.exclude if pattern not in before.exclude)
+    return replace(source, cohort=Cohort(exclude=own))
+
+
+def recall(run: Path) -> "SourceData":
     """Read the data of a run from RUN/data.json's source."""
     source = source_of(run)
     for path in source.paths:
         if not any(mark in path for mark in "*?[") and not Path(path).exists():
             raise DataError(f"{path}, the data of {run}, does not exist; name the table of events")
-    return source.read()
+    return source.build()
 
 
 def check_tables(events: str | None, labels: Sequence[str] | None) -> None:
@@ -207,13 +219,23 @@ def data_of(
     time: str,
     event: str,
     label: str,
-) -> "EventDataset":
+) -> "SourceData":
     """Read the data named by the options through the cohort of the run, else the data of the run."""
     if events is None:
         check_tables(events, labels)
         return recall(run)
-    source = DataSource(events, tuple(labels or ()), sequence_id, time, event, label)
-    if not source.is_saved and (cohort := saved_cohort(run)[0]) is not None:
-        before = source_of(run) if (run / "data.json").exists() else source
-        source = replace(source, cohort=cohort, static=before.static, parents=before.parents)
-    return source.read()
+    columns = Columns(sequence_id=sequence_id, time=time, event=event, label=label)
+    source = DataSource.of(events, labels, columns, Cohort())
+    source = _through(source, run)
+    if not source.is_saved and (run / "data.json").exists():
+        before = source_of(run)
+        source = replace(source, static=before.static, parents=before.parents)
+    return source.build(like=_vocabulary(run))
+
+
+def _vocabulary(run: Path) -> "Vocabulary | None":
+    """The event types of a run's model; None if there is none."""
+    from eventcargo.vocabulary import Vocabulary
+
+    path = run / "model" / "vocabulary.json"
+    return Vocabulary.from_json(path) if path.exists() else None

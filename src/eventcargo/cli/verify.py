@@ -41,7 +41,7 @@ def verify(
     """Test the edges of a graph on the data: drop refuted edges, add missing ones."""
     if not (run / FUSED).exists():
         raise DataError(f"{run} has no {FUSED}; run fuse first")
-    data = data_of(run, events, labels, sequence_id, time, event, label)
+    data = data_of(run, events, labels, sequence_id, time, event, label).data
     fused, began = eventcargo.read_graph(run / FUSED), clock.perf_counter()
     known = knowledge_of_run(run) if knowledge is None else Knowledge.read(knowledge)
     resolved = None if known is None else known.resolve(list(data.label_names), list(data.event_names))

@@ -1,5 +1,6 @@
 """Attributes: what is always true of a subject, such as model, sex or site, as events `column=value`."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from eventcargo.cohort.event_types import EventTypes
 from eventcargo.cohort.segments import by_owner
-from eventcargo.errors import ConfigError, DataError, counted
+from eventcargo.errors import ConfigError, DataError, argument, counted
 from eventcargo.events import Ragged
 from eventcargo.io.columns import plain
 from eventcargo.io.config import ReadConfig
@@ -69,23 +70,29 @@ def make_attributes(
     types: EventTypes,
     adjust: Sequence[str],
     leave: Sequence[str] = (),
+    known: Sequence[str] | None = None,
 ) -> Attributes:
-    """Attributes of these subjects from a table of `read_static`, without the columns in `leave`."""
+    """Attributes of these subjects from a table of `read_static`, without the columns in `leave`.
+
+    Bands are those of the `known` attributes, by default between the quartiles of the table.
+    """
     key, *columns = table.columns
     columns = [name for name in columns if name not in leave or name in adjust]
     unknown = sorted(set(adjust) - set(columns))
     if unknown:
-        raise ConfigError(f"adjust={unknown[0]!r}: the static table has the columns {', '.join(columns)}")
+        raise ConfigError(
+            f"{argument('adjust', unknown[0])}: the static table has the columns {', '.join(columns)}"
+        )
     place = pl.DataFrame({key: pl.Series(subjects).cast(pl.String)}).with_row_index("subject")
     placed = place.join(table, on=key, how="inner", maintain_order="left")
     recorded = len(types)
     owners, codes, adjusted = [], [], set()
     for column in columns:
-        words = _words(placed[column])
-        known = words.is_not_null()
+        words = _words(placed[column], None if known is None else known_bands(column, known))
+        is_told = words.is_not_null()
         numbers = {word: types.add(f"{column}={word}") for word in sorted(words.drop_nulls().unique())}
-        owners.append(placed["subject"].filter(known).to_numpy().astype(np.int32))
-        codes.append(np.array([numbers[word] for word in words.filter(known)], np.int32))
+        owners.append(placed["subject"].filter(is_told).to_numpy().astype(np.int32))
+        codes.append(np.array([numbers[word] for word in words.filter(is_told)], np.int32))
         if column in adjust:
             adjusted |= {types.names[code] for code in numbers.values()}
     return _sorted(owners, codes, len(subjects), types, recorded, adjusted, len(subjects) - len(placed))
@@ -122,8 +129,23 @@ def with_pairs(
     return Attributes(rows, pairs[:, 1].astype(np.int32), every, given.adjusted, given.n_without)
 
 
-def _words(column: pl.Series) -> pl.Series:
-    """The values of an attribute as text: dates by year, many numbers in bands, empty text as null."""
+def known_bands(column: str, known: Sequence[str]) -> list[float]:
+    """The cuts between the bands of a column of numbers, by the names of attributes.
+
+    >>> known_bands("age", ["age=40 to 55", "age=below 40", "age=70 or more", "sex=f"])
+    [40.0, 55.0, 70.0]
+    """
+    numbers = "([-+.0-9einf]+)"
+    band = re.compile(rf"{re.escape(column)}=(?:below {numbers}|{numbers} to {numbers}|{numbers} or more)")
+    found = filter(None, map(band.fullmatch, known))
+    return sorted({float(cut) for match in found for cut in match.groups() if cut})
+
+
+def _words(column: pl.Series, cuts: Sequence[float] | None = None) -> pl.Series:
+    """The values of an attribute as text: dates by year, many numbers in bands, empty text as null.
+
+    `cuts` between bands are known, none of them if the numbers are not in bands; by default quartiles.
+    """
     if column.dtype.is_temporal():
         return column.dt.year().cast(pl.String)
     if column.dtype == pl.String:
@@ -131,8 +153,10 @@ def _words(column: pl.Series) -> pl.Series:
         numbers = column.cast(pl.Float64, strict=False)
         if numbers.null_count() == column.null_count() < len(column):
             column = numbers
-    if column.dtype.is_numeric() and column.n_unique() > MOST_VALUES:
-        return _bands(column.cast(pl.Float64).fill_nan(None))
+    is_banded = column.n_unique() > MOST_VALUES if cuts is None else bool(cuts)
+    if column.dtype.is_numeric() and is_banded:
+        numbers = column.cast(pl.Float64).fill_nan(None)
+        return _bands(numbers, _quartiles(numbers) if cuts is None else cuts)
     if column.dtype.is_float():
         return pl.Series(
             [None if value is None else f"{value:g}" for value in column.fill_nan(None)], dtype=pl.String
@@ -140,10 +164,14 @@ def _words(column: pl.Series) -> pl.Series:
     return column.cast(pl.String)
 
 
-def _bands(numbers: pl.Series) -> pl.Series:
-    """Numbers as bands between their quartiles, such as `40 to 55`, which includes 40 but not 55."""
+def _quartiles(numbers: pl.Series) -> list[float]:
+    """The quartiles of numbers, rounded, as far as they lie above the smallest."""
     quartiles = [float(f"{numbers.quantile(share, 'nearest'):.3g}") for share in BANDS]
-    cuts = [cut for cut in sorted(set(quartiles)) if cut > numbers.min()]  # type: ignore[operator]
+    return [cut for cut in sorted(set(quartiles)) if cut > numbers.min()]  # type: ignore[operator]
+
+
+def _bands(numbers: pl.Series, cuts: Sequence[float]) -> pl.Series:
+    """Numbers as bands between cuts, such as `40 to 55`, which includes 40 but not 55."""
     if not cuts:
         return pl.Series([None] * len(numbers), dtype=pl.String)
     inner = [f"{low:g} to {high:g}" for low, high in pairwise(cuts)]

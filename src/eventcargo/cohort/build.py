@@ -7,6 +7,7 @@ few numbers for each subject and sequence, however long the tables are.
 import tempfile
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,13 +17,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from eventcargo.cohort.attributes import Attributes, make_attributes, read_static, with_pairs
-from eventcargo.cohort.config import Cohort, write_cohort
+from eventcargo.cohort.config import COHORT, INDEX, TIMING, Cohort, write_cohort
 from eventcargo.cohort.controls import Histories, follow_up
 from eventcargo.cohort.cutting import Cutter, without_duplicates
 from eventcargo.cohort.durations import parse_duration, parse_lookback
 from eventcargo.cohort.event_types import CleanUp, clean_up, matching
 from eventcargo.cohort.expansion import Expansion
-from eventcargo.cohort.families import Parents, add_families, read_parents
+from eventcargo.cohort.families import Parents, add_families, known_parents, read_parents
 from eventcargo.cohort.grouping import Grouping, group_index
 from eventcargo.cohort.index_kind import index_kind
 from eventcargo.cohort.index_times import (
@@ -41,7 +42,14 @@ from eventcargo.cohort.spool import Rows
 from eventcargo.cohort.summary import CohortSummary
 from eventcargo.cohort.survey import Survey, survey
 from eventcargo.cohort.tables import Tables
-from eventcargo.cohort.thresholds import Scale, add_thresholds, given_cuts, quantile_cuts
+from eventcargo.cohort.thresholds import (
+    Scale,
+    add_thresholds,
+    given_cuts,
+    known_cuts,
+    measured,
+    quantile_cuts,
+)
 from eventcargo.cohort.timing import TimingCounts
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning, argument
 from eventcargo.event_kinds import EventKinds
@@ -49,9 +57,7 @@ from eventcargo.events import EventDataset, known_columns
 from eventcargo.files import atomic_file, check_new_folder
 from eventcargo.known_labels import KnownLabels
 from eventcargo.storage import write_columns
-
-INDEX, TIMING, COHORT = "index.parquet", "timing.parquet", "cohort.json"
-"""Files of a cohort beside those of its data set."""
+from eventcargo.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -68,14 +74,20 @@ class CohortData:
     timing: pl.DataFrame
 
 
-def build_cohort(cohort: Cohort, tables: Tables, out: str | Path | None = None) -> CohortData:
-    """Make the sequences of a cohort; with `out`, write them to this new folder and map them into memory."""
+def build_cohort(
+    cohort: Cohort, tables: Tables, out: str | Path | None = None, like: Vocabulary | None = None
+) -> CohortData:
+    """Make the sequences of a cohort; with `out`, write them to this new folder and map them into memory.
+
+    Thresholds, bands and families are chosen by the tables, or are those of the event types `like`, so that a
+    model reads new tables as those it was trained on.
+    """
     if out is not None:
         check_new_folder(Path(out))
         Path(out).parent.mkdir(parents=True, exist_ok=True)
     beside = None if out is None else Path(out).absolute().parent
     with tempfile.TemporaryDirectory(prefix=".cohort-", dir=beside) as folder:
-        built = _Builder(cohort, tables.resolved(), Path(folder)).build(Path(out or f"{folder}/data"))
+        built = _Builder(cohort, tables.resolved(), Path(folder), like).build(Path(out or f"{folder}/data"))
         return built if out is not None else replace(built, data=_in_memory(built.data))
 
 
@@ -102,8 +114,8 @@ def _in_memory(data: EventDataset) -> EventDataset:
 class _Builder:
     """The steps from tables to a data set, in their order."""
 
-    def __init__(self, cohort: Cohort, tables: Tables, folder: Path) -> None:
-        self.cohort, self.tables, self.folder = cohort, tables, folder
+    def __init__(self, cohort: Cohort, tables: Tables, folder: Path, like: Vocabulary | None = None) -> None:
+        self.cohort, self.tables, self.folder, self.like = cohort, tables, folder, like
         self.kind = index_kind(cohort, tables)
         self.counts: Counter[str] = Counter()
 
@@ -212,22 +224,30 @@ class _Builder:
     def _add_companions(self) -> None:
         """Families and thresholds."""
         cohort, types, expansion = self.cohort, self.cleaned.types, Expansion()
-        parents = self._read_parents()
-        self.families = add_families(types, expansion, parents, cohort.prefix, self.survey.occurrences)
+        known = None if self.like is None else self.like.kinds.families
+        self.families = add_families(
+            types, expansion, self._read_parents(), cohort.prefix, self.survey.occurrences, known
+        )
         self.scales: list[Scale] = []
         if cohort.numeric_value:
-            automatic = quantile_cuts(*self.survey.numbers, cohort.quantiles)
-            given = given_cuts(cohort.cut, types, cohort.normalise)
-            self.scales = add_thresholds(types, expansion, automatic, given)
+            self.scales = add_thresholds(types, expansion, *self._cuts())
         elif cohort.cut:
             raise ConfigError(
                 f"{argument('cut', cohort.cut[0])} needs the numbers: give {argument('numeric_value')}"
             )
         self.expansion = expansion
 
+    def _cuts(self) -> tuple[Mapping[int, tuple[list[float], list[float]]], Mapping[int, tuple[float, ...]]]:
+        """The thresholds of event types: by quantiles, or known, and given."""
+        types, cohort = self.cleaned.types, self.cohort
+        if self.like is not None:
+            return known_cuts(self.like.kinds.scales, types), {}
+        automatic = quantile_cuts(*self.survey.numbers, cohort.quantiles)
+        return automatic, given_cuts(cohort.cut, types, cohort.normalise)
+
     def _read_parents(self) -> Parents:
         if self.tables.parents is None:
-            return {}
+            return {} if self.like is None else known_parents(self.like.kinds.families)
         return read_parents(self.tables.parents, self.cohort.normalise, self.tables.reading)
 
     def _add_attributes(self) -> None:
@@ -236,7 +256,8 @@ class _Builder:
         attributes, static = Attributes.none(len(subjects)), None
         if self.tables.static is not None:
             static = read_static(self.tables.static, self.tables.sequence_id, self.tables.reading)
-            attributes = make_attributes(static, subjects, types, cohort.adjust, (cohort.group,))
+            known = None if self.like is None else self.like.kinds.attributes
+            attributes = make_attributes(static, subjects, types, cohort.adjust, (cohort.group,), known)
         elif cohort.adjust:
             raise ConfigError(
                 f"{argument('adjust', cohort.adjust[0])} needs attributes: give {argument('static')}"
@@ -287,9 +308,10 @@ class _Builder:
             n_before = len(rows)
             rows = without_duplicates(rows)
             self.counts["duplicates"] += n_before - len(rows)
+        codes, offsets = self.cutter.expand(rows)
         if timing is not None:
-            timing.add(rows)
-        moments, piece = self.cutter.cut(rows, self.counts)
+            timing.add(np.repeat(rows, np.diff(offsets)), codes)
+        moments, piece = self.cutter.cut(rows, codes, offsets, self.counts)
         self.moments.append(moments)
         files.add(piece)
 
@@ -298,7 +320,7 @@ class _Builder:
         types, cohort, index = self.cleaned.types, self.cohort, self.index
         stays = files.n_events > 0
         if cohort.min_sequences > 1:
-            rare = stays & (files.n_sequences < cohort.min_sequences)
+            rare = stays & self._are_rare(files)
             self.counts["rare_types"], self.counts["rare_events"] = rare.sum(), files.n_events[rare].sum()
             stays &= ~rare
         order = sorted(np.flatnonzero(stays), key=lambda number: types.names[number])
@@ -361,16 +383,18 @@ class _Builder:
         }
         write_columns(out, header, parts, int(label_rows.lengths.sum()), ids)
 
+    def _are_rare(self, files: SequenceFiles) -> NDArray[np.bool_]:
+        """Which event types are in too few sequences, or were when the known ones were chosen."""
+        if self.like is None:
+            return files.n_sequences < self.cohort.min_sequences
+        return ~np.isin(self.cleaned.types.names, self.like.event_names)
+
     def _kinds(self, names: set[str]) -> EventKinds:
         """The kinds of the event types that remain."""
-        families = {f: tuple(sorted(members & names)) for f, members in self.families.items() if f in names}
-        scales = (tuple(name for name in scale if name in names) for scale in self.scales)
-        return EventKinds(
-            tuple(name for name in self.attributes.names if name in names),
-            tuple(name for name in self.attributes.adjusted if name in names),
-            {family: members for family, members in sorted(families.items()) if members},
-            tuple(scale for scale in scales if scale),
-        )
+        families = {family: tuple(sorted(members)) for family, members in sorted(self.families.items())}
+        attributes, scales = self.attributes, tuple(self.scales)
+        kinds = EventKinds(attributes.names, attributes.adjusted, families, scales, measured(scales))
+        return kinds.only(names)
 
     def _summary(self, moments: NDArray[np.int64], n_groups: int) -> CohortSummary:
         are_cases, counts = self.index.are_cases, self.counts

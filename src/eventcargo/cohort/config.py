@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 FORMAT, FORMAT_VERSION = "eventcargo-cohort", 1
 
+INDEX, TIMING, COHORT = "index.parquet", "timing.parquet", "cohort.json"
+"""Files of a cohort: in the folder of its data set, and but for the first in that of a run."""
+
 Index = Literal["", "outcome", "windows", "end", "prediction"]
 
 
@@ -95,6 +98,16 @@ class Cohort(Settings):
     def is_plain(self) -> bool:
         """Whether nothing is asked for: sequences are histories as they are."""
         return replace(self, index="end", seed=0) == Cohort(index="end") and self.index in ("", "end")
+
+    @property
+    def cuts(self) -> bool:
+        """Whether more is asked for than to leave out event types, which any data set can do."""
+        return not replace(self, exclude=()).is_plain
+
+    @property
+    def before_outcomes(self) -> "Cohort":
+        """The cohort of histories whose outcomes are not known yet: each ends with its last event."""
+        return replace(self, index="end", label_time="", outcomes=(), only=())
 
     def build(
         self,

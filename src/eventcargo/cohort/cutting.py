@@ -40,16 +40,21 @@ class Cutter:
     is_measured: bool
     """whether the last number of a row is compared with thresholds"""
 
-    def cut(self, rows: Rows, counts: Counter[str]) -> tuple[NDArray[np.int64], Piece]:
-        """The moments of the subjects in `rows`, and their sequences; counts events left out."""
+    def expand(self, rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Event types with their families and thresholds, and the place of every row among them."""
+        numbers = rows["values"][:, -1] if self.is_measured else np.zeros(len(rows))
+        return self.expansion.apply(rows, numbers)
+
+    def cut(
+        self, rows: Rows, codes: NDArray[np.int32], offsets: NDArray[np.int64], counts: Counter[str]
+    ) -> tuple[NDArray[np.int64], Piece]:
+        """The moments of the subjects in expanded `rows`, and their sequences; counts events left out."""
         first, last = int(rows["subject"][0]), int(rows["subject"][-1])
         moments = np.arange(self.of_subjects.starts[first], self.of_subjects.stops[last])
         subjects, times = self.index.subjects[moments], self.index.times[moments]
         of_rows = by_owner(rows["subject"] - first, last - first + 1)
         raw = self._bounds(rows["time"], of_rows.take(subjects.astype(np.int64) - first), times)
         self._count_left_out(rows, raw, subjects, times, counts)
-        numbers = rows["values"][:, -1] if self.is_measured else np.zeros(len(rows))
-        codes, offsets = self.expansion.apply(rows, numbers)
         source = np.repeat(np.arange(len(rows)), np.diff(offsets))
         used = Ragged(offsets[raw.starts], offsets[raw.stops])
         return moments, self._gathered(rows, codes, source, used, subjects)

@@ -55,14 +55,26 @@ def clean_up(recorded: Sequence[str], normalise: bool, exclude: Sequence[str]) -
     """
     names = [normalised(name) if normalise else name for name in recorded]
     patterns = [normalised(pattern) if normalise else pattern for pattern in exclude]
-    matched = {p: {name for name in set(names) if fnmatchcase(name, p)} for p in patterns}
+    matched = matches(names, patterns)
     left_out: set[str] = {""}.union(*matched.values())
     types = EventTypes()
     numbers = np.array([-1 if name in left_out else types.add(name) for name in names], np.int32)
-    if not len(types):
-        raise ConfigError(f"exclude={tuple(exclude)}: no event type is left; use narrower patterns")
+    check_left(types.names, exclude)
     unmatched = tuple(pattern for pattern, found in matched.items() if not found)
     return CleanUp(types, numbers, len(names) - len(set(names)), unmatched)
+
+
+def matches(names: Sequence[str], patterns: Sequence[str]) -> dict[str, set[str]]:
+    """The names that match each pattern."""
+    return {pattern: {name for name in set(names) if fnmatchcase(name, pattern)} for pattern in patterns}
+
+
+def check_left(names: Sequence[str], exclude: Sequence[str]) -> None:
+    """Refuse patterns that leave no event type."""
+    if not names:
+        raise ConfigError(
+            f"{argument('exclude', list(exclude))}: no event type is left; use narrower patterns"
+        )
 
 
 def matching(types: EventTypes, patterns: Sequence[str], normalise: bool) -> dict[int, str]:

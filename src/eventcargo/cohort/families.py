@@ -1,7 +1,7 @@
 """Families: event types above others, from a table of parents or from the first characters of names."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,13 +59,31 @@ def ancestors(name: str, parents: Parents) -> tuple[str, ...]:
     return tuple(sorted(above))
 
 
+def known_parents(families: Mapping[str, Collection[str]]) -> Parents:
+    """Parents by the families of a data set.
+
+    >>> known_parents({"I50": ("I50.1",), "heart": ("I50", "I50.1")})
+    {'I50.1': ('I50', 'heart'), 'I50': ('heart',)}
+    """
+    above: dict[str, list[str]] = defaultdict(list)
+    for family in sorted(families):
+        for name in families[family]:
+            above[name].append(family)
+    return {name: tuple(families) for name, families in above.items()}
+
+
 def add_families(
-    types: EventTypes, expansion: Expansion, parents: Parents, prefix: int, occurrences: NDArray[np.int64]
+    types: EventTypes,
+    expansion: Expansion,
+    parents: Parents,
+    prefix: int,
+    occurrences: NDArray[np.int64],
+    known: Collection[str] | None = None,
 ) -> dict[str, set[str]]:
     """Let every event type be followed by its families; return the members of each family.
 
     A family with a single recorded type is that type, and of families with the same types only the lowest is
-    worth a name: the others are left out.
+    worth a name: the others are left out, or all but the `known` ones.
     """
     above_of = {
         name: _above(name, parents, prefix)
@@ -78,7 +96,10 @@ def add_families(
             recorded[family].add(name)
             if family in above_of:
                 recorded[family].add(family)
-    kept = _distinct(recorded, {name: _above(name, parents, prefix) for name in recorded})
+    if known is None:
+        kept = _distinct(recorded, {name: _above(name, parents, prefix) for name in recorded})
+    else:
+        kept = set(known)
     families: dict[str, set[str]] = defaultdict(set)
     for name, above in above_of.items():
         for family in sorted(above & kept):

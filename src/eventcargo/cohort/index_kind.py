@@ -10,10 +10,16 @@ from eventcargo.cohort.config import Cohort, Index
 from eventcargo.cohort.tables import Tables
 from eventcargo.errors import ConfigError, DataError, argument
 from eventcargo.io.columns import is_text, plain
+from eventcargo.io.labels import is_wide
 from eventcargo.io.shards import visible_files
 from eventcargo.io.sources import Source, open_file, open_sources
 
-DATE = r"^\s*\d{4}-\d{2}-\d{2}([T ]|\s*$)"
+DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T, ]|\s*$)"
+"""Text that looks like a date, in any of the usual notations."""
+
+MOST = 0.5
+"""Share of values that look like dates from which a column holds dates; the rest may be wrong or missing."""
+
 PREDICTION_TIME = "prediction_time"
 
 
@@ -65,7 +71,7 @@ def refuse_dates(tables: Tables) -> None:
 def date_column(source: Source, tables: Tables) -> str | None:
     """The first column of labels that looks like a time: dates, or the name of the events' time column."""
     others = [name for name in source.columns if name not in (tables.sequence_id, tables.label)]
-    if tables.label not in source.columns or not others:
+    if not (tables.label in source.columns or is_wide([source], tables.label)) or not others:
         return None
     batch = next(iter(source.read(others)), None)
     for name in others:
@@ -81,4 +87,5 @@ def _are_dates(values: Any) -> bool:
     values = values.drop_null()
     if not is_text(kind) or not len(values):
         return False
-    return bool(pc.all(pc.match_substring_regex(values.cast(pa.large_string()), DATE)).as_py())
+    is_date = pc.match_substring_regex(values.cast(pa.large_string()), DATE)
+    return float(pc.mean(is_date).as_py()) > MOST

@@ -18,7 +18,7 @@ from eventcargo.cohort.tables import Tables
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning, argument, counted
 from eventcargo.events import Ragged
 from eventcargo.io.columns import Collector, NameColumn, collect
-from eventcargo.io.labels import read_labels
+from eventcargo.io.labels import FlagColumn, check_not_long, is_wide, marks_of, open_wide, read_labels
 from eventcargo.io.problems import Problems
 from eventcargo.io.sources import Source
 from eventcargo.io.times import TimeColumn
@@ -96,16 +96,16 @@ def read_outcomes(
     problems = Problems(tables.reading.on_bad_row)
     sources = tables.open_outcomes(problems)
     stream = tables.sequence_id not in sources[0].columns and subjects.to_pylist() == [STREAM]
-    ids, labels, times = (
-        NameColumn(tables.sequence_id),
-        NameColumn(tables.label),
-        TimeColumn(label_time, reading=tables.reading),
-    )
-    collectors: dict[str, Collector] = {tables.label: labels, label_time: times}
-    if not stream:
-        collectors[tables.sequence_id] = ids
+    ids, times = NameColumn(tables.sequence_id), TimeColumn(label_time, reading=tables.reading)
     _check_columns(sources, tables, label_time, stream)
+    beside = [label_time] if stream else [label_time, tables.sequence_id]
+    flags = open_wide(sources, beside) if is_wide(sources, tables.label) else []
+    labels = NameColumn(tables.label)
+    collectors: dict[str, Collector] = {label_time: times, **({} if stream else {tables.sequence_id: ids})}
+    collectors |= {flag.column: flag for flag in flags} if flags else {tables.label: labels}
     n_rows = collect(sources, collectors, problems, "" if stream else tables.sequence_id).n_rows
+    if flags:
+        check_not_long(sources[0], tables.sequence_id, flags)
     problems.settle()
     if n_rows == 0:
         raise DataError(f"{sources[0].place} is empty; give the outcomes")
@@ -115,17 +115,20 @@ def read_outcomes(
             f"{label_time!r} of the labels holds {words[str(times.kind)]}, but the times of the events are "
             f"{words[time_kind]}; give both in one kind"
         )
-    codes, names = labels.finish()
-    owners = np.zeros(n_rows, np.int64) if stream else _owners(ids, subjects)
+    rows, codes, names = _labels(flags, labels)
+    if not len(rows):
+        raise DataError(f"{sources[0].place} holds no outcome: no column of a label has a 1")
+    owners = (np.zeros(n_rows, np.int64) if stream else _owners(ids, subjects))[rows]
     known = owners >= 0
     if not known.any():
         raise DataError(
-            f"none of {counted(n_rows, 'outcome')} is of a subject with events; check the column "
+            f"none of {counted(len(owners), 'outcome')} is of a subject with events; check the column "
             f"{tables.sequence_id!r} of both tables"
         )
-    moments = times.finish()
+    moments = times.finish()[rows]
     codes, names = merged_names(codes, names, normalise)
-    return Outcomes.of(owners[known], moments[known], codes[known], names), int((~known).sum())
+    outcomes = Outcomes.of(owners[known], moments[known], codes[known], names)
+    return outcomes.used() if flags else outcomes, int((~known).sum())
 
 
 def read_timeless(
@@ -133,13 +136,15 @@ def read_timeless(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], tuple[str, ...]]:
     """Labels without times: the subject and label of each, and the names of the labels."""
     owners, codes, index = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)], NameIndex()
+    problems = Problems(tables.reading.on_bad_row)
     for table in tables.outcome_tables:
         rows, labels, names = read_labels(
-            table, subjects, tables.sequence_id, tables.label, "drop", tables.reading
+            table, subjects, tables.sequence_id, tables.label, "drop", tables.reading, problems
         )
         labels, merged = merged_names(labels, pa.array(names, pa.large_string()), normalise)
         owners.append(np.repeat(np.arange(len(subjects)), rows.lengths))
         codes.append(index.number(merged)[labels])
+    problems.settle()
     ordered, rank = sort_names(index.names)
     return np.concatenate(owners), rank[np.concatenate(codes)], tuple(ordered.to_pylist())
 
@@ -148,8 +153,19 @@ def _check_columns(sources: list[Source], tables: Tables, label_time: str, strea
     for source in sources:
         if not stream:
             source.check_column(tables.sequence_id, "sequence_id")
-        source.check_column(tables.label, "label")
+        if not is_wide(sources, tables.label):
+            source.check_column(tables.label, "label")
         source.check_column(label_time, "label_time")
+
+
+def _labels(
+    flags: list[FlagColumn], labels: NameColumn
+) -> tuple[NDArray[np.int64], NDArray[np.int32], pa.Array]:
+    """The row, label and names of labels of all outcomes: of each 1 of a wide table, else of each row."""
+    if flags:
+        return *marks_of(flags), pa.array([flag.column for flag in flags], pa.large_string())
+    codes, names = labels.finish()
+    return np.arange(len(codes)), codes, names
 
 
 def _owners(ids: NameColumn, subjects: pa.Array) -> NDArray[np.int64]:

@@ -1,11 +1,10 @@
 """Thresholds: numbers measured by an event as events of their own, such as `creatinine >= 2`.
 
-Thresholds are quantiles of all numbers of an event type, whatever their labels, or given. From the median up
-they are lower bounds, from the median down upper bounds; given ones are both. Those of one direction form a
-scale, in which each threshold includes the next.
+Thresholds are quantiles of all numbers of an event type, whatever their labels, or given; each is a lower and
+an upper bound. Those of one direction form a scale, in which each threshold includes the next.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -23,6 +22,40 @@ DIGITS = 4
 """Significant digits of a threshold by quantiles."""
 
 Scale = tuple[str, ...]
+
+
+def known_cuts(scales: Iterable[Scale], types: EventTypes) -> dict[int, tuple[list[float], list[float]]]:
+    """The upper and lower thresholds of event types by the scales of a data set.
+
+    >>> known_cuts([("lab >= 1", "lab >= 2"), ("lab < 0.5",), ("gone < 1",)], EventTypes(["lab"], {"lab": 0}))
+    {0: ([1.0, 2.0], [0.5])}
+    """
+    cuts: dict[int, tuple[list[float], list[float]]] = {}
+    for threshold in (threshold for scale in scales for threshold in scale):
+        name, sign, number = parts(threshold)
+        if name in types.numbers:
+            upper, lower = cuts.setdefault(types.numbers[name], ([], []))
+            (upper if sign == ">=" else lower).append(float(number))
+    return {code: (sorted(upper), sorted(lower)) for code, (upper, lower) in cuts.items()}
+
+
+def parts(threshold: str) -> tuple[str, str, str]:
+    """What was measured, the direction, and the number.
+
+    >>> parts("serum creatinine >= 2")
+    ('serum creatinine', '>=', '2')
+    """
+    name, sign, number = threshold.rsplit(" ", 2)
+    return name, sign, number
+
+
+def measured(scales: Iterable[Scale]) -> dict[str, tuple[str, ...]]:
+    """The event types of scales with all of their thresholds."""
+    found: dict[str, tuple[str, ...]] = {}
+    for scale in scales:
+        name = parts(scale[0])[0]
+        found[name] = (*found.get(name, ()), *scale)
+    return found
 
 
 def given_cuts(texts: Sequence[str], types: EventTypes, normalise: bool) -> dict[int, tuple[float, ...]]:
@@ -55,12 +88,10 @@ def quantile_cuts(
     )
     cuts = {}
     for row in table.filter(pl.col("n") >= MIN_NUMBERS).sort("code").iter_rows(named=True):
-        values = {share: float(f"{row[f'q{share}']:.{DIGITS}g}") for share in quantiles}
-        inside = {share: value for share, value in values.items() if row["low"] < value <= row["high"]}
-        upper = sorted({value for share, value in inside.items() if share >= 0.5})
-        lower = sorted({value for share, value in inside.items() if share <= 0.5})
-        if upper or lower:
-            cuts[row["code"]] = (upper, lower)
+        rounded = {float(f"{row[f'q{share}']:.{DIGITS}g}") for share in quantiles}
+        inside = sorted(value for value in rounded if row["low"] < value <= row["high"])
+        if inside:
+            cuts[row["code"]] = (inside, inside)
     return cuts
 
 

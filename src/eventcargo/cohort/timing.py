@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from eventcargo.cohort.outcomes import Outcomes
 from eventcargo.cohort.segments import by_owner, members
 from eventcargo.cohort.spool import Rows
-from eventcargo.errors import counted
-from eventcargo.leaks.after import occurs_after, occurs_at_once
+from eventcargo.leaks.late import TIMES
 
-COLUMNS = ("before", "same", "after")
-SCHEMA: dict[str, Any] = {"label": pl.Int32, "event": pl.Int32, **dict.fromkeys(COLUMNS, pl.Int64)}
+SCHEMA: dict[str, Any] = {"label": pl.Int32, "event": pl.Int32, **dict.fromkeys(TIMES, pl.Int64)}
 
 
 class TimingCounts:
@@ -29,16 +27,17 @@ class TimingCounts:
         self._rows = by_owner(outcomes.subjects[is_first], n_subjects)
         self._parts: list[pl.DataFrame] = []
 
-    def add(self, rows: Rows) -> None:
-        """Count the events of a part."""
-        rows = rows[self._rows.lengths[rows["subject"]] > 0]
+    def add(self, rows: Rows, codes: NDArray[np.int32]) -> None:
+        """Count the events of a part; `rows` are those of `codes`, families and thresholds included."""
+        counted = self._rows.lengths[rows["subject"]] > 0
+        rows, codes = rows[counted], codes[counted]
         at, owner = members(self._rows.take(rows["subject"].astype(np.int64)))
         times = rows["time"][owner]
         frame = pl.DataFrame(
             {
                 "subject": rows["subject"][owner],
                 "label": self._labels[at],
-                "event": rows["code"][owner],
+                "event": codes[owner],
                 "before": times < self._times[at],
                 "same": times == self._times[at],
                 "after": times > self._times[at],
@@ -46,7 +45,7 @@ class TimingCounts:
         )
         # rows are sorted by subject and time, and no subject is in two parts
         frame = frame.unique(["subject", "label", "event"], keep="first", maintain_order=True)
-        self._parts.append(frame.group_by("label", "event").agg(pl.col(COLUMNS).sum().cast(pl.Int64)))
+        self._parts.append(frame.group_by("label", "event").agg(pl.col(TIMES).sum().cast(pl.Int64)))
 
     @staticmethod
     def empty() -> pl.DataFrame:
@@ -56,7 +55,7 @@ class TimingCounts:
     def table(self, event_names: list[str], label_names: tuple[str, ...]) -> pl.DataFrame:
         """A row for each pair of label and event type that occurs, sorted by name."""
         total = pl.concat([pl.DataFrame(schema=SCHEMA), *self._parts])
-        total = total.group_by("label", "event").agg(pl.col(COLUMNS).sum())
+        total = total.group_by("label", "event").agg(pl.col(TIMES).sum())
         return total.with_columns(
             label=pl.Series(label_names, dtype=pl.String).gather(total["label"]),
             event=pl.Series(event_names, dtype=pl.String).gather(total["event"]),
@@ -70,26 +69,3 @@ def _first_of_each(outcomes: Outcomes) -> NDArray[np.int64]:
     is_first = np.ones(len(order), bool)
     is_first[1:] = (np.diff(subjects) != 0) | (np.diff(labels) != 0)
     return order[is_first]
-
-
-def after_outcome(timing: pl.DataFrame) -> list[str]:
-    """A sentence for each event type that occurs practically only after, or at the time of, its outcome."""
-    before, same, after = (timing[name].to_numpy() for name in COLUMNS)
-    total = before + same + after
-    share = float((same + after).sum()) / max(int(total.sum()), 1)
-    late = occurs_after(before, same + after, min(max(share, 0.01), 0.99))
-    at_once = occurs_at_once(same, total)
-    return [
-        _sentence(row, bool(is_at_once))
-        for row, is_late, is_at_once in zip(timing.iter_rows(named=True), late, at_once, strict=True)
-        if is_late or is_at_once
-    ]
-
-
-def _sentence(row: dict[str, Any], is_at_once: bool) -> str:
-    moment = "at the very time of" if is_at_once else "after"
-    count, total = row["same"] + (0 if is_at_once else row["after"]), sum(row[name] for name in COLUMNS)
-    return (
-        f"{row['event']!r} first occurs {moment} {row['label']!r} in {count:,} of "
-        f"{counted(total, 'subject')}: it may be a record of the outcome; sequences end before it"
-    )

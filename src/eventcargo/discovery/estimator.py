@@ -3,16 +3,20 @@
 import shutil
 import tempfile
 import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import eventcargo
+import eventcargo.cohort
 import eventcargo.discovery
 import eventcargo.models
 import eventcargo.report
+from eventcargo.cohort.config import COHORT, Cohort, read_cohort
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.parameters import WithParameters
-from eventcargo.discovery.run_folder import RunManifest
+from eventcargo.discovery.run_folder import RunManifest, write_cohort_of_run
 from eventcargo.errors import ConfigError
 from eventcargo.files import check_new_folder
 from eventcargo.knowledge import Knowledge
@@ -29,12 +33,23 @@ if TYPE_CHECKING:
     from eventcargo.models.density import DensityModel
     from eventcargo.oneshot.explain import Explanation
     from eventcargo.sequences import EventSequence
+    from eventcargo.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A data set, with what its cohort counted."""
+
+    data: "EventDataset"
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    timing: "pl.DataFrame | None" = None
 
 
 class Cargo(WithParameters):
     """For every label, the event types that cause it.
 
-    A given `model` is used as it is; without one, `fit` trains it. The other settings are those of
+    A given `model` is used as it is; without one, `fit` trains it. A `cohort` cuts the sequences out of what
+    was recorded, here and in new tables (`read`, `predict_proba`). The other settings are those of
     `DiscoverConfig`; `n_jobs` is the number of worker processes of phase 1 (None: one per core where that
     pays), and `show_progress` draws bars on standard error. `fit` sets `graph_`, `edges_`, `model_`,
     `quality_`, `rules_`, `verdicts_` and `baseline_`.
@@ -57,6 +72,7 @@ class Cargo(WithParameters):
         size: str = "",
         steps: int = 0,
         max_length: int = 512,
+        cohort: Cohort | None = None,
         knowledge: Knowledge | None = None,
         seed: int = 0,
         device: str = "cpu",
@@ -71,6 +87,7 @@ class Cargo(WithParameters):
         self.size = size
         self.steps = steps
         self.max_length = max_length
+        self.cohort = cohort
         self.knowledge = knowledge
         self.seed = seed
         self.device = device
@@ -86,40 +103,54 @@ class Cargo(WithParameters):
         resume: bool = False,
         **columns: Any,
     ) -> "Cargo":
-        """Run all stages; `data` is an `EventDataset`, or tables as `read_events` takes them.
+        """Run all stages; `data` is an `EventDataset`, or tables for `read_events` or the cohort.
 
         With `run`, all results are kept in that folder, and `resume=True` continues a run that was stopped.
         """
-        is_read = isinstance(data, eventcargo.EventDataset)
-        if is_read and (labels is not None or columns):
-            raise ConfigError("an EventDataset already has its labels and columns; give nothing else")
-        events = data if is_read else eventcargo.read_events(data, labels, **columns)
+        cut = self._read(data, labels, columns)
         folder = self._temporary_folder() if run is None else Path(run)
         with progress_bars(self.show_progress) as progress:
-            results = eventcargo.discover(
-                events,
+            discovery = eventcargo.discovery.Discovery(
+                cut.data,
                 folder,
                 self._config(),
                 knowledge=self.knowledge,
                 model=self.model,
+                timing=cut.timing,
                 resume=resume,
                 progress=progress,
             )
+            if self.cohort is not None:
+                write_cohort_of_run(folder, self.cohort, cut.summary, cut.timing)
+            results = discovery.run()
         self._take(results, folder)
-        self._data = events
+        self._data = cut.data
         return self
+
+    def read(self, events: Any, labels: Any = None, **columns: Any) -> "EventDataset":
+        """The sequences of new tables, as `fit` made those of its own; give columns and tables as there.
+
+        Thresholds, bands and families are those of the model. Where the cohort takes outcomes from a table of
+        `labels` and none is given, each sequence ends with the last event of its subject.
+        """
+        return self._read(events, labels, columns, self._fitted().model_.vocabulary).data
 
     def explain(self, sequence: "EventSequence", labels: Any = None) -> "Explanation":
         """The events of one sequence that moved its labels."""
         return eventcargo.explain(self._fitted().model_, sequence, labels)
 
-    def predict_proba(self, data: "EventDataset") -> "pl.DataFrame":
-        """P(label | whole sequence): one row per sequence, with its id and one column per label."""
+    def predict_proba(self, data: Any, labels: Any = None, **columns: Any) -> "pl.DataFrame":
+        """P(label | whole sequence): one row per sequence, with its id and one column per label.
+
+        `data` is an `EventDataset`, or tables as `read` takes them.
+        """
         import polars as pl
 
         model = self._fitted().model_
-        probabilities = eventcargo.models.label_probabilities(model, data)
-        ids = pl.Series("sequence_id", data.sequence_ids.to_pylist(), dtype=pl.String)
+        is_cut = isinstance(data, eventcargo.EventDataset) and (self.cohort is None or self.cohort.cuts)
+        shown = data if is_cut else self.read(data, labels, **columns).without_labels()
+        probabilities = eventcargo.models.label_probabilities(model, shown)
+        ids = pl.Series("sequence_id", shown.sequence_ids.to_pylist(), dtype=pl.String)
         return pl.DataFrame(
             [ids, *(pl.Series(name, probabilities[:, at]) for at, name in enumerate(model.label_names))]
         )
@@ -146,7 +177,9 @@ class Cargo(WithParameters):
         """Load the folder of a run, written by `save`, `fit(run=...)` or the command `discover`."""
         settings = RunManifest.read(Path(folder)).settings
         known = {name: settings[name] for name in cls._defaults() if name in settings}
-        cargo = cls(**{**known, "model": None, "knowledge": None, "device": device})
+        path = Path(folder) / COHORT
+        cohort = read_cohort(path)[0] if path.exists() else None
+        cargo = cls(**{**known, "model": None, "knowledge": None, "device": device, "cohort": cohort})
         model = load_model(Path(folder) / "model", device)
         cargo._take(eventcargo.discovery.read_results(Path(folder), model), Path(folder))
         return cargo
@@ -155,6 +188,27 @@ class Cargo(WithParameters):
     def edges_(self) -> "EdgeTable":
         """The edges of single sequences (phase 1), read from disk at each access."""
         return eventcargo.EdgeTable.read(self._fitted()._results.edges)
+
+    def _read(
+        self, data: Any, labels: Any, columns: Mapping[str, Any], like: "Vocabulary | None" = None
+    ) -> "_Cut":
+        """The data set, or the sequences of tables; with `like`, by the event types of a model."""
+        is_read = isinstance(data, eventcargo.EventDataset)
+        if is_read and (labels is not None or columns):
+            raise ConfigError("an EventDataset already has its labels and columns; give nothing else")
+        if self.cohort is None or not (self.cohort.cuts or {"static", "parents"} & columns.keys()):
+            plain = data if is_read else eventcargo.read_events(data, labels, **columns)
+            patterns = () if self.cohort is None else self.cohort.exclude
+            return _Cut(eventcargo.cohort.exclude(plain, patterns).data if patterns else plain)
+        if is_read:
+            raise ConfigError(
+                "a cohort is cut from tables, and an EventDataset is cut already; set cohort=None"
+            )
+        is_open = like is not None and labels is None and bool(self.cohort.label_time)
+        cohort = self.cohort.before_outcomes if is_open else self.cohort
+        tables = eventcargo.cohort.Tables(data, labels, **columns)
+        built = eventcargo.cohort.build_cohort(cohort, tables, like=like)
+        return _Cut(built.data, built.summary.to_dict(), built.timing)
 
     def _take(self, results: "RunResults", folder: Path) -> None:
         self._results, self._folder = results, folder

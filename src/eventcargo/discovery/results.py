@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from eventcargo.cohort.config import read_cohort
+from eventcargo.cohort.config import COHORT, read_cohort
 from eventcargo.discovery.run_folder import (
     BASELINE,
-    COHORT,
     EDGES,
     FUSED,
     GRAPH,

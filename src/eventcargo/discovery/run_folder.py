@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import eventcargo.rules
 from eventcargo import io
+from eventcargo.cohort.config import COHORT, TIMING, Cohort, write_cohort
 from eventcargo.discovery.artefacts import Artefacts
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
-from eventcargo.files import check_same_settings, read_document, write_document
+from eventcargo.files import atomic_file, check_same_settings, read_document, write_document
 from eventcargo.verdicts import Verdict, verdict_notes, write_verdicts
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from eventcargo.config import Settings
     from eventcargo.events import EventDataset
     from eventcargo.graphs import LabelGraph
@@ -24,7 +27,6 @@ FORMAT, FORMAT_VERSION = "eventcargo-run", 2
 
 RUN, MODEL, EDGES, BASELINE, REPORT = "run.json", "model", "edges", "baseline.parquet", "report.html"
 QUALITY, RULES, VERDICTS, SCORES = "model/quality.json", "rules.json", "verdicts.json", "scores.json"
-COHORT = "cohort.json"
 FUSED, GRAPH, GRAPH_JSON = "fused.parquet", "graph.parquet", "graph.json"
 """FUSED is the graph of phase 2; GRAPH and GRAPH_JSON are the graph so far: fused, then verified."""
 
@@ -86,6 +88,16 @@ def data_fingerprint(data: "EventDataset") -> str:
         time_kind=data.time_kind,
         known=data.known,
     ).fingerprint
+
+
+def write_cohort_of_run(
+    folder: Path, cohort: Cohort, summary: Mapping[str, Any], timing: "pl.DataFrame | None"
+) -> None:
+    """Write how the sequences of a run were cut, and what occurs before and after their outcomes."""
+    write_cohort(folder / COHORT, cohort, summary)
+    if timing is not None:
+        with atomic_file(folder / TIMING) as target:
+            timing.write_parquet(target)
 
 
 def write_fused(

@@ -10,6 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
+import polars as pl
+
 from eventcargo.baselines import find_boundaries
 from eventcargo.deadline import Deadline
 from eventcargo.discovery.config import ENDS, TRAINING, DiscoverConfig
@@ -64,15 +66,17 @@ def discover(
     *,
     knowledge: Knowledge | None = None,
     model: DensityModel | None = None,
+    timing: pl.DataFrame | None = None,
     resume: bool = False,
     progress: OnProgress | None = None,
     began: float | None = None,
 ) -> RunResults:
     """Run all stages in the folder `run`: train, extract, fuse, verify, baseline, rules, judge, report.
 
-    A given `model` is used as it is and not trained. An existing run is continued only with `resume=True` and
-    the same settings and data. The time limit counts from `began`, a moment of `time.monotonic()`, by default
-    now. Labels for which a stage has no time are named in warnings, the most frequent first.
+    A given `model` is used as it is and not trained. `timing` is that of a cohort, for `judge`. An existing
+    run is continued only with `resume=True` and the same settings and data. The time limit counts from
+    `began`, a moment of `time.monotonic()`, by default now. Labels for which a stage has no time are named in
+    warnings, the most frequent first.
 
     >>> import tempfile
     >>> from eventcargo.simulation import simulate
@@ -83,7 +87,15 @@ def discover(
     ['L000', 'L001']
     """
     return Discovery(
-        data, run, config, knowledge=knowledge, model=model, resume=resume, progress=progress, began=began
+        data,
+        run,
+        config,
+        knowledge=knowledge,
+        model=model,
+        timing=timing,
+        resume=resume,
+        progress=progress,
+        began=began,
     ).run()
 
 
@@ -98,6 +110,7 @@ class Discovery:
         *,
         knowledge: Knowledge | None = None,
         model: DensityModel | None = None,
+        timing: pl.DataFrame | None = None,
         resume: bool = False,
         progress: OnProgress | None = None,
         began: float | None = None,
@@ -105,7 +118,7 @@ class Discovery:
         began = time.monotonic() if began is None else began
         if not data.label_names:
             raise DataError("the data have no labels, so there is no cause to find; read them with labels")
-        self.data, self.folder, self.config = data, Path(folder), config
+        self.data, self.folder, self.config, self._timing = data, Path(folder), config, timing
         self._knowledge, self._model, self._progress = knowledge, model, progress or (lambda *_: None)
         self._known = (
             None if knowledge is None else knowledge.resolve(list(data.label_names), list(data.event_names))
@@ -204,7 +217,7 @@ class Discovery:
     def _judge(self, graph: LabelGraph) -> None:
         quality = read_quality(self.folder)
         end = self._end(ENDS["judge"])
-        verdicts = judge(self.data, graph, quality, knowledge=self._known, deadline=end)
+        verdicts = judge(self.data, graph, quality, knowledge=self._known, timing=self._timing, deadline=end)
         write_judged(self.folder, graph, verdicts, self.data)
 
     def _report(self) -> None:

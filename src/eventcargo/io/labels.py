@@ -1,5 +1,6 @@
 """Read labels, long (a row per sequence and label) or wide (a 0/1 column per label), into ragged rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +71,7 @@ def read_labels(
 def _read_table(sources: list[Source], sequence_id: str, label: str, problems: Problems) -> Marks:
     for source in sources:
         source.check_column(sequence_id, "sequence_id")
-    if label == LABEL and not any(LABEL in source.columns for source in sources):
+    if is_wide(sources, label):
         return _read_wide(sources, sequence_id, problems)
     return _read_long(sources, sequence_id, label, problems)
 
@@ -206,22 +207,37 @@ def _flags(values: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _read_wide(sources: list[Source], sequence_id: str, problems: Problems) -> Marks:
-    names = sorted(set(sources[0].columns) - {sequence_id})
-    for source in sources:
-        _check_wide(source, sources[0], sequence_id)
-    ids, flags = NameColumn(sequence_id), [FlagColumn(name) for name in names]
+    ids, flags = NameColumn(sequence_id), open_wide(sources, [sequence_id])
     collectors: dict[str, Collector] = {sequence_id: ids, **{flag.column: flag for flag in flags}}
     collected = collect(sources, collectors, problems)
-    _check_not_long(sources[0], sequence_id, flags)
+    check_not_long(sources[0], sequence_id, flags)
     _check_rows(collected, sources, problems)
     rows, sequence_names = ids.finish()
     _check_once(rows, sequence_names, sequence_id, collected, problems)
+    marked, codes = marks_of(flags)
+    return Marks(sequence_names, rows, marked, codes, [flag.column for flag in flags], collected)
+
+
+def marks_of(flags: Sequence[FlagColumn]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The row of each 1 in wide tables, and the number of its column."""
     marked = [flag.finish() for flag in flags]
-    codes = np.repeat(np.arange(len(names), dtype=np.int32), [len(some) for some in marked])
-    return Marks(sequence_names, rows, np.concatenate(marked), codes, names, collected)
+    codes = np.repeat(np.arange(len(flags), dtype=np.int32), [len(some) for some in marked])
+    return np.concatenate([np.zeros(0, np.int64), *marked]), codes
 
 
-def _check_not_long(source: Source, sequence_id: str, flags: list[FlagColumn]) -> None:
+def open_wide(sources: list[Source], beside: Sequence[str]) -> list[FlagColumn]:
+    """The columns of 0 and 1 of wide tables, all but those in `beside`; refuse tables that differ."""
+    for source in sources:
+        _check_wide(source, sources[0], beside)
+    return [FlagColumn(name) for name in sorted(set(sources[0].columns) - set(beside))]
+
+
+def is_wide(sources: Sequence[Source], label: str) -> bool:
+    """Whether tables have no column of labels, and none was asked for."""
+    return label == LABEL and not any(LABEL in source.columns for source in sources)
+
+
+def check_not_long(source: Source, sequence_id: str, flags: list[FlagColumn]) -> None:
     """Refuse a long table whose column of labels has another name: no column is mostly 0 and 1."""
     if any(2 * flag.n_bad <= flag.n_seen for flag in flags):
         return
@@ -245,12 +261,13 @@ def _likely_label(flags: list[FlagColumn]) -> FlagColumn | None:
     return text[0] if text else None
 
 
-def _check_wide(source: Source, first: Source, sequence_id: str) -> None:
-    labels = set(source.columns) - {sequence_id}
+def _check_wide(source: Source, first: Source, beside: Sequence[str]) -> None:
+    labels = set(source.columns) - set(beside)
     if not labels:
-        raise DataError(f"{source.place} has only the column {sequence_id!r}; add a column for each label")
-    if labels != set(first.columns) - {sequence_id}:
-        odd = sorted((labels ^ set(first.columns)) - {sequence_id})[0]
+        only = f"the column {beside[0]!r}" if len(beside) == 1 else f"the columns {', '.join(beside)}"
+        raise DataError(f"{source.place} has only {only}; add a column for each label")
+    if labels != set(first.columns) - set(beside):
+        odd = sorted((labels ^ set(first.columns)) - set(beside))[0]
         raise DataError(
             f"{source.place} and {first.place} differ in column {odd!r}; give both the same labels"
         )

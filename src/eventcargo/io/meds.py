@@ -8,6 +8,7 @@ on request, text values are not.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 from eventcargo.errors import ConfigError, DataError, argument, counted, warn
 from eventcargo.events import EventDataset, Ragged
 from eventcargo.io.columns import NameColumn, collect
+from eventcargo.io.config import ReadConfig
 from eventcargo.io.labels import label_rows
+from eventcargo.io.problems import Problems
 from eventcargo.io.subjects import Static, SubjectColumn, Subjects, open_meds, read_subjects
 from eventcargo.io.tasks import Samples, read_tasks
 
@@ -28,6 +31,7 @@ def read_meds(
     static: Static = "first",
     cohort_only: bool = True,
     values: Sequence[str] = (),
+    on_bad_row: Literal["refuse", "drop"] = "refuse",
 ) -> EventDataset:
     """Read a MEDS folder.
 
@@ -46,6 +50,9 @@ def read_meds(
         False keeps them whole and without labels.
     values
         Numeric columns to read beside the codes, such as ("numeric_value",); nulls become NaN.
+    on_bad_row
+        Rows of measurements without a subject or a code: "refuse" lists them all, "drop" drops them with a
+        warning.
 
     A sequence has the id of its subject, or "subject@prediction time" if a subject has several prediction
     times. A label whose task has no row for the subject at that time is unknown there.
@@ -56,12 +63,13 @@ def read_meds(
     """
     if static not in ("first", "drop"):
         raise ConfigError(f"{argument('static', static)}: use first or drop")
-    subjects = read_subjects(Path(root), static, values)
+    problems = Problems(ReadConfig(on_bad_row=on_bad_row).on_bad_row)
+    subjects = read_subjects(Path(root), static, values, problems)
     if labels is None and (Path(root) / "labels").is_dir():
         labels = Path(root) / "labels"
     if labels is None:
         return _dataset(subjects, _whole(subjects, np.arange(len(subjects.ids))), None, values)
-    samples = read_tasks(labels)
+    samples = _with_events(read_tasks(labels), subjects, problems)
     return _dataset(subjects, _cut(subjects, samples, cohort_only), samples, values)
 
 
@@ -123,6 +131,16 @@ def _cut(subjects: Subjects, samples: Samples, cohort_only: bool) -> Cuts:
         np.concatenate([stops, rest.stops]),
         np.concatenate([np.arange(len(which)), rest.sample]),
     )
+
+
+def _with_events(samples: Samples, subjects: Subjects, problems: Problems) -> Samples:
+    """The samples without those of subjects whose rows were all dropped."""
+    lost = np.array(sorted(map(int, problems.lost_ids)), np.int64) if problems.drops else subjects.ids[:0]
+    is_lost = np.isin(samples.subjects, np.setdiff1d(lost, subjects.ids))
+    if not is_lost.any():
+        return samples
+    warn(f"dropped {counted(int(is_lost.sum()), 'label row')} of subjects of which no event could be used")
+    return samples.only(~is_lost)
 
 
 def _find_subjects(subjects: Subjects, samples: Samples) -> NDArray[np.int64]:

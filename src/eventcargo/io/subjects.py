@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from eventcargo.errors import DataError, counted, warn
 from eventcargo.events import Ragged
 from eventcargo.io.columns import Collector, NameColumn, collect
-from eventcargo.io.problems import Bad, bad_values
+from eventcargo.io.problems import Bad, Problems, bad_values
 from eventcargo.io.shards import visible_files
 from eventcargo.io.sources import Source, open_file
 from eventcargo.io.times import TimeColumn
@@ -63,8 +63,11 @@ def open_meds(paths: list[Path], columns: tuple[str, ...]) -> list[Source]:
     return sources
 
 
-def read_subjects(root: Path, static: Static, values: Sequence[str] = ()) -> Subjects:
-    """All subjects under `root/data`."""
+def read_subjects(
+    root: Path, static: Static, values: Sequence[str] = (), problems: Problems | None = None
+) -> Subjects:
+    """All subjects under `root/data`; rows that cannot be used are refused, or as `problems` says."""
+    noted = Problems() if problems is None else problems
     folder = root / "data"
     if not folder.is_dir():
         raise DataError(f"{folder} does not exist; give the root of a MEDS data set")
@@ -73,7 +76,11 @@ def read_subjects(root: Path, static: Static, values: Sequence[str] = ()) -> Sub
     collectors: dict[str, Collector] = {"subject_id": subjects, "time": times, "code": codes}
     extra = open_values(sources, values, list(collectors))
     collectors.update({column.column: column for column in extra})
-    if collect(sources, collectors).n_rows == 0:
+    n_rows = collect(sources, collectors, noted, "subject_id").n_rows
+    if noted and not n_rows:
+        noted.refuse()
+    noted.settle()
+    if not n_rows:
         raise DataError(f"{folder} holds no events: {counted(len(sources), 'Parquet file')} without a row")
     if times.kind == "number":
         raise DataError(f"{sources[0].place}: time is a number; MEDS needs timestamps")

@@ -32,6 +32,18 @@ class Samples:
     label_names: list[str]
     known: NDArray[np.bool_] | None = None
 
+    def only(self, which: NDArray[np.bool_]) -> "Samples":
+        """Some of the samples."""
+        kept = which[self.marked]
+        return Samples(
+            [name for name, stays in zip(self.names, which, strict=True) if stays],
+            self.subjects[which],
+            self.times[which],
+            (np.cumsum(which) - 1)[self.marked[kept]],
+            self.labels[kept],
+            self.label_names,
+        )
+
 
 def read_tasks(given: str | Path | Mapping[str, str | Path]) -> Samples:
     """The samples of all tasks in a file, a folder or a mapping."""

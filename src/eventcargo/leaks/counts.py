@@ -20,6 +20,10 @@ Ints = NDArray[np.int64]
 ALWAYS, MOSTLY = 0.99, 0.9
 """Shares that count as always and mostly."""
 
+HARDLY_WITHOUT, MOST = 0.8, 0.5
+"""Shares of an event type's sequences with the label, and of the label's sequences with the event type, that
+the lower 95 % bounds exceed where no date shows which of the two came first."""
+
 ACCIDENT = 0.01
 """Largest probability that any pair shows a sign by accident."""
 
@@ -53,6 +57,18 @@ def is_double(both: Ints, with_event: Ints, with_label: Ints, last: Ints) -> Fla
 def is_closing(both: Ints, with_event: Ints, last: Ints) -> Flags:
     """Whether an event type mostly comes with the label and is then the last event."""
     return practically(both, with_event, MOSTLY) & practically(last, both, MOSTLY)
+
+
+def is_mostly_double(both: Ints, with_event: Ints, with_label: Ints) -> Flags:
+    """Whether an event type hardly occurs without a label, and most sequences with the label hold it.
+
+    >>> counts = (np.array(count) for count in ([80, 80, 40], [82, 120, 41], [100, 100, 100]))
+    >>> is_mostly_double(*counts).tolist()
+    [True, False, False]
+    """
+    precision, recall = clopper_pearson(both, with_event)[0], clopper_pearson(both, with_label)[0]
+    flags: Flags = (precision > HARDLY_WITHOUT) & (recall > MOST)
+    return flags
 
 
 def together_by_accident(

@@ -5,9 +5,10 @@ from typing import Literal
 
 from eventcargo.errors import counted
 
-Sign = Literal["name", "double", "closing", "words"]
+Sign = Literal["name", "double", "closing", "words", "undated"]
 """name: the event type has the label's name. double: neither occurs without the other. closing: the event
-type brings the label and ends the sequence. words: its name contains the label's, which is only a hint."""
+type brings the label and ends the sequence. words: its name contains the label's, which is only a hint.
+undated: the two mostly occur together, and although events have dates, no date of the label orders them."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Leak:
             "double": "a cause this perfect may be a record of the outcome",
             "closing": "it may have been recorded with the outcome or because of it",
             "words": "its name contains that of the outcome",
+            "undated": "no date of the outcome shows which came first, and it may be its record",
         }
         return f"{self._counts}: {' and '.join(meanings[sign] for sign in self.signs)}"
 

@@ -8,7 +8,7 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eventcargo.batches import Batch
+from eventcargo.batches import Batch, kept_attributes, places_in_sequence
 from eventcargo.edges import EDGES, EXPOSED, POLARITIES, POSITIVES, SUPPORT, EdgeTable
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
@@ -26,6 +26,7 @@ class EdgeCollector:
 
     def __init__(self, model: DensityModel, data: EventDataset) -> None:
         self._model, self._data, self._carried = model, data, data.label_matrix()
+        self._kept = kept_attributes(data, model.max_length)
         self._tested: dict[tuple[str, str], Ints] = {}
         self._exposed: dict[tuple[str, str], sp.csr_array] = {}
         self._edges: list[pl.DataFrame] = []
@@ -54,11 +55,12 @@ class EdgeCollector:
         """Add the scores of a batch that are edges; `rows` are its sequences in the data set."""
         sequences = rows[kept.rows]
         n_cut = self._data.lengths[sequences] - (batch.lengths[kept.rows] - MARKS)  # events cut off
+        places = places_in_sequence(kept.positions - 1, self._kept[sequences], n_cut)
         columns = {
             "sequence": sequences,
             "label": kept.labels,
             "event": batch.ids[kept.rows, kept.positions],
-            "position": (kept.positions - 1 + n_cut).astype(np.int32),
+            "position": places.astype(np.int32),
             "strength": kept.strength.astype(np.float32),
             "effect_sd": kept.effect_sd.astype(np.float32),
             "effect": kept.effect.astype(np.float32),

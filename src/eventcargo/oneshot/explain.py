@@ -8,7 +8,7 @@ import polars as pl
 import torch
 from numpy.typing import NDArray
 
-from eventcargo.batches import Batch, Batches, report_cuts
+from eventcargo.batches import Batch, Batches, kept_attributes, places_in_sequence, report_cuts
 from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset, EventSequence
 from eventcargo.models.density import DensityModel, check_values
@@ -34,9 +34,9 @@ class Explanation:
     """What moved the labels of one sequence.
 
     `probabilities` holds P(label | sequence) of every explained label, most probable first. `moves` has one
-    row per explained label and event that the model reads. All occurrences of an event type are hidden
-    together, so its rows share `without`, `effect` and `strength`; these are null for an event type that the
-    model does not know.
+    row per explained label and event that the model reads; event types that the data adjust for are no causes
+    and have none. All occurrences of an event type are hidden together, so its rows share `without`, `effect`
+    and `strength`; these are null for an event type that the model does not know.
     """
 
     sequence: EventSequence
@@ -70,7 +70,8 @@ def explain(model: DensityModel, sequence: EventSequence, labels: Sequence[str] 
     batch = Batches(data, model.vocabulary, model.max_length).take(np.array([0]))
     so_far = _so_far(model, batch)
     columns = _columns(model, sequence, labels, so_far[-1])
-    moves = [_moves(model, sequence, batch, so_far, column) for column in columns]
+    places = _places(data, batch, model.max_length)
+    moves = [_moves(model, sequence, batch, places, so_far, column) for column in columns]
     return Explanation(
         sequence,
         {model.label_names[column]: float(so_far[-1, column]) for column in columns},
@@ -84,6 +85,7 @@ def _alone(model: DensityModel, sequence: EventSequence) -> EventDataset:
         raise DataError(f"sequence {sequence.id!r} has no events; there is nothing to explain")
     names = (model.value_names or ()) if sequence.values else ()
     data = EventDataset.from_sequences([sequence], value_names=names)
+    data.kinds = model.vocabulary.kinds.only(data.event_names)
     check_values(model, data)
     return data
 
@@ -116,10 +118,17 @@ def _columns(
     return sorted(chosen, key=lambda column: (-whole[column], column))
 
 
+def _places(data: EventDataset, batch: Batch, max_length: int) -> Ints:
+    """The places in the only sequence of the events that the model reads."""
+    shown = np.arange(int(batch.lengths[0]) - MARKS)
+    return places_in_sequence(shown, kept_attributes(data, max_length), data.lengths - len(shown))
+
+
 def _moves(
     model: DensityModel,
     sequence: EventSequence,
     batch: Batch,
+    places: Ints,
     so_far: NDArray[np.float64],
     column: int,
 ) -> pl.DataFrame:
@@ -132,13 +141,12 @@ def _moves(
     at = batch.ids[0, scores.positions]
     effect[at], strength[at] = scores.effect, scores.strength
     effect[UNK] = strength[UNK] = np.nan
-    shown = slice(len(sequence) - (int(batch.lengths[0]) - MARKS), None)
     table = pl.DataFrame(
         {
             "label": [model.label_names[column]] * len(ids),
-            "position": np.arange(len(sequence))[shown],
-            "time": np.asarray(sequence.times, np.float64)[shown],
-            "event": list(sequence.events[shown]),
+            "position": places,
+            "time": np.asarray(sequence.times, np.float64)[places],
+            "event": [sequence.events[place] for place in places],
             "so_far": so_far[1:-1, column],
             "without": so_far[-1, column] - effect[ids],
             "effect": effect[ids],
@@ -146,4 +154,5 @@ def _moves(
         },
         schema=MOVES,
     )
-    return table.with_columns(pl.col("without", "effect", "strength").fill_nan(None))
+    causes = table.filter(~pl.col("event").is_in(model.vocabulary.kinds.adjusted))
+    return causes.with_columns(pl.col("without", "effect", "strength").fill_nan(None))

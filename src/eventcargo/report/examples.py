@@ -90,7 +90,10 @@ def _cover(edges: pl.DataFrame, max_sequences: int) -> list[str]:
 def show(
     chosen: pl.DataFrame, table: EdgeTable | EdgeFolder, data: EventDataset
 ) -> Iterator[tuple[str, Shown]]:
-    """Every chosen sequence with its label, in the order chosen; refuse a sequence missing from the data."""
+    """Every chosen sequence with its label, in the order chosen; refuse a sequence missing from the data.
+
+    Events of types that the data adjust for are not shown: they are no causes.
+    """
     named = chosen["sequence"].unique(maintain_order=True).to_list()
     sequences = data.select(named)
     row_of = {name: row for row, name in enumerate(named)}
@@ -103,7 +106,9 @@ def show(
     for label, polarity, name in chosen.iter_rows():
         sequence = sequences[row_of[name]]
         effects = _effects(edges[label, name], sequence.events)
-        yield label, Shown(sequence, polarity == "present", _nearest(len(sequence), effects), effects)
+        positions = _nearest(len(sequence), effects)
+        is_cause = [sequence.events[at] not in data.kinds.adjusted for at in positions]
+        yield label, Shown(sequence, polarity == "present", positions[is_cause], effects)
 
 
 def _effects(edges: list[tuple[str, str, int, float]], events: Sequence[str]) -> dict[int, float]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import polars as pl
 
-from eventcargo.errors import counted
+from eventcargo.errors import argument, counted
 from eventcargo.leaks import Leak
 from eventcargo.verdicts.evidence import Evidence
 
@@ -16,8 +16,6 @@ PROBABLE = 0.05
 
 DOUBTFUL = 0.2
 """Below this share of `min_explained` the level is doubt."""
-
-CHECK_LEAK = "check that it comes first; if it does, require it by knowledge, otherwise forbid it"
 
 
 def check_model(evidence: Evidence, number: int) -> Iterator[Finding]:
@@ -119,12 +117,26 @@ def check_beyond(evidence: Evidence, number: int) -> Iterator[Finding]:
     if associations:
         first, others = associations[0], len(associations) - 1
         more = f", and {counted(others, 'other event type')} likewise" if others else ""
+        event = evidence.data.event_names[first.other]
         yield (
             "caution",
-            f"{evidence.data.event_names[first.other]} is not in the boundary, yet occurs with the label in "
+            f"{event} is not in the boundary, yet occurs with the label in "
             f"{counted(round(first.observed), 'sequence')} where the boundary predicts "
-            f"{first.expected:,.0f}{more}: a cause is missing, or something unrecorded drives both",
+            f"{first.expected:,.0f}{more}: {_why_beyond(evidence, number, event)}",
         )
+
+
+def _why_beyond(evidence: Evidence, number: int, event: str) -> str:
+    """What an association beyond the boundary may mean; another cut of a member's number means less."""
+    members = evidence.graph.boundary(evidence.labels[number])
+    for name, cuts in evidence.data.kinds.measured.items():
+        nearest = [member for member in members if {event, member} <= {name, *cuts}]
+        if nearest:
+            return (
+                f"the number that decides may be another than that of {nearest[0]}; try others with "
+                f"{argument('cut')}"
+            )
+    return "a cause is missing, or something unrecorded drives both"
 
 
 def check_together(evidence: Evidence, number: int) -> Iterator[Finding]:
@@ -149,11 +161,36 @@ def check_leakage(evidence: Evidence, number: int) -> Iterator[Finding]:
     outside = [leak for leak in leaks if leak.event not in boundary and leak.signs != ("closing",)]
     if inside:
         certain = any(leak.is_certain for leak in inside)
-        yield "doubt" if certain else "caution", f"{_leaks(inside)}; {CHECK_LEAK}"
+        yield "doubt" if certain else "caution", f"{_leaks(inside)}; {_advice(inside[0])}"
     if outside:
         yield (
             "caution",
-            f"{_leaks(outside)}; it is not in the boundary, but the model has read it; {CHECK_LEAK}",
+            f"{_leaks(outside)}; it is not in the boundary, but the model has read it; {_advice(outside[0])}",
+        )
+
+
+def check_followers(evidence: Evidence, number: int) -> Iterator[Finding]:
+    """Whether members occur practically only after their outcome, where outcomes have times."""
+    late = evidence.followers.get(evidence.labels[number], [])
+    if late:
+        others = len(late) - 1
+        more = f" (and {counted(others, 'other event type')} likewise)" if others else ""
+        yield (
+            "doubt" if len(late) == len(evidence.members[number]) else "caution",
+            f"{late[0].reason}{more}: it may be a record of an earlier outcome; leave it out with "
+            f"{argument('exclude', late[0].event)}, or require it by knowledge if it brings the next one",
+        )
+
+
+def check_undated(evidence: Evidence, number: int) -> Iterator[Finding]:
+    """Whether members that mostly occur with the label could have come after it, for all the data say."""
+    named = {leak.event for leak in evidence.leaks.get(evidence.labels[number], [])}
+    leaks = [leak for leak in evidence.undated(number) if leak.event not in named]
+    if leaks:
+        yield (
+            "caution",
+            f"{_leaks(leaks)}; name the dates of outcomes with {argument('label_time')}, or, if it comes "
+            "first, require it by knowledge",
         )
 
 
@@ -161,6 +198,13 @@ def _leaks(leaks: list[Leak]) -> str:
     others = len(leaks) - 1
     more = f" (and {counted(others, 'other event type')} likewise)" if others else ""
     return f"{leaks[0].reason}{more}"
+
+
+def _advice(leak: Leak) -> str:
+    return (
+        "check that it comes first; if it does, require it by knowledge, otherwise leave it out with "
+        f"{argument('exclude', leak.event)}"
+    )
 
 
 CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (
@@ -172,5 +216,7 @@ CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (
     check_beyond,
     check_together,
     check_leakage,
+    check_followers,
+    check_undated,
 )
 """All checks; reasons of one level appear in this order."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -13,7 +14,8 @@ from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge.knowledge import Resolved
-from eventcargo.leaks import Leak, find_leaks
+from eventcargo.leaks import LateEvent, Leak, find_late, find_leaks
+from eventcargo.leaks.counts import is_mostly_double
 from eventcargo.quality import Quality
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.predictability import Predictability, StudyPredictor
@@ -35,8 +37,9 @@ class Evidence:
         seed: int = 0,
         deadline: Deadline = NEVER,
         knowledge: Resolved | None = None,
+        timing: pl.DataFrame | None = None,
     ) -> None:
-        self._deadline, self._knowledge = deadline, knowledge
+        self._deadline, self._knowledge, self._timing = deadline, knowledge, timing
         self.data, self.graph, self.config, self._seed = data, graph, config, seed
         self.labels = graph.labels
         self.quality = {row.label: row for row in (quality.labels if quality else ())}
@@ -70,6 +73,32 @@ class Evidence:
             if not leak.is_hint and not self._is_decided(leak.label, leak.event):
                 by_label.setdefault(leak.label, []).append(leak)
         return by_label
+
+    @cached_property
+    def followers(self) -> dict[str, list[LateEvent]]:
+        """By label, the members that follow their outcome, as far as knowledge does not require them."""
+        by_label: dict[str, list[LateEvent]] = {}
+        edges = set(self.graph.edges.select("label", "event").iter_rows())
+        for one in [] if self._timing is None else find_late(self._timing):
+            if (one.label, one.event) in edges and not self._is_decided(one.label, one.event):
+                by_label.setdefault(one.label, []).append(one)
+        return by_label
+
+    def undated(self, number: int) -> list[Leak]:
+        """The members that mostly occur with the label, where events have dates and the label has none."""
+        label, members = self.labels[number], self.members[number]
+        is_timed = self._timing is not None and label in self._timing["label"]
+        if is_timed or self.data.time_kind != "datetime" or not members:
+            return []
+        present, total = self.presence[:, members].toarray() > 0, len(self.data)
+        both, holding = present[self.carried[:, number]].sum(axis=0), present.sum(axis=0)
+        support = int(self.support[number])
+        events = [self.data.event_names[member] for member in members]
+        return [
+            Leak(label, events[at], ("undated",), int(both[at]), int(holding[at]), support, total, 0)
+            for at in np.flatnonzero(is_mostly_double(both, holding, np.full(len(members), support)))
+            if events[at] not in self.data.kinds.attributes and not self._is_decided(label, events[at])
+        ]
 
     def _is_decided(self, label: str, event: str) -> bool:
         """Whether knowledge requires or forbids a pair."""

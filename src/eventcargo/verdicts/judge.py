@@ -3,6 +3,8 @@
 The checks cannot see what the data do not contradict: docs/verdicts.md says what each can and cannot see.
 """
 
+import polars as pl
+
 from eventcargo.deadline import NEVER, Deadline
 from eventcargo.errors import counted
 from eventcargo.events import EventDataset
@@ -22,14 +24,16 @@ def judge(
     config: JudgeConfig | None = None,
     *,
     knowledge: Resolved | None = None,
+    timing: pl.DataFrame | None = None,
     seed: int = 0,
     deadline: Deadline = NEVER,
 ) -> dict[str, Verdict]:
     """A verdict for every label of the graph; `quality` describes the label models on held-out sequences.
 
     Event types that `knowledge` forbids are not missing from a boundary; those that it requires are not held
-    for records of the label. The most frequent labels come first; labels not reached before the deadline are
-    doubted.
+    for records of the label. `timing` is that of a cohort (`CohortData.timing`, timing.parquet): members that
+    occur practically only after their outcome are named. The most frequent labels come first; labels not
+    reached before the deadline are doubted.
 
     >>> from eventcargo.events import EventSequence
     >>> kinds = [(("x", "y"), ("bad",)), (("y",), ())] * 60 + [(("x", "y"), ())]
@@ -41,7 +45,7 @@ def judge(
     >>> judge(data, LabelGraph.from_boundaries({"bad": []}))["bad"].reasons[0]
     'no event type was found to cause it'
     """
-    evidence = Evidence(data, graph, quality, config or JudgeConfig(), seed, deadline, knowledge)
+    evidence = Evidence(data, graph, quality, config or JudgeConfig(), seed, deadline, knowledge, timing)
     verdicts = {}
     for number, label in enumerate(evidence.labels):
         if number in evidence.late:

@@ -83,9 +83,11 @@ def _missing(label_test: LabelTest, screen: G2Tests, level: float) -> Claim | No
 
 
 def _taken(label_test: LabelTest) -> list[int]:
-    """The members and the other thresholds of their scales: a boundary holds one of each scale."""
-    scale_of = label_test.verify_data.kinds.scale_of
-    return [event for member in label_test.members for event in scale_of.get(member, (member,))]
+    """The members and what they stand for: a boundary holds one of each scale, or what was measured."""
+    kinds = label_test.verify_data.kinds
+    scales = (kinds.scale_of.get(member, ()) for member in label_test.members)
+    measured = (kinds.measured.get(member, ()) for member in label_test.members)
+    return [*label_test.members, *(event for some in (*scales, *measured) for event in some)]
 
 
 def _tested(label_test: LabelTest, event: int, level: float) -> Claim | None:
