@@ -117,3 +117,30 @@ def test_kinds_are_true_if_there_are_any() -> None:
     assert KINDS.numbered(NAMES)
     assert not KINDS.numbered(["a", "b"])
     assert not EventKinds().numbered(NAMES)
+
+
+MEASURED = EventKinds(
+    scales=(("lab >= 1", "lab >= 2"), ("lab < 1",)), measured={"lab": ("lab >= 1", "lab >= 2", "lab < 1")}
+)
+
+
+def test_what_was_measured_is_the_first_cut_of_its_scales() -> None:
+    kinds = MEASURED.numbered(["lab", "lab < 1", "lab >= 1", "lab >= 2"])
+    assert kinds.scale_of == {1: (0, 1), 2: (0, 2, 3), 3: (0, 2, 3)}
+    assert not kinds.is_companion[0]
+
+
+def test_what_was_measured_shares_its_moments_with_its_thresholds() -> None:
+    assert MEASURED.accompany("lab", "lab < 1")
+    assert not MEASURED.accompany("lab >= 1", "lab < 1")
+    kinds = MEASURED.numbered(["lab", "lab < 1", "x"])
+    assert kinds.accompany(np.array([0, 1, 0]), np.array([1, 0, 2])).tolist() == [True, True, False]
+
+
+def test_kinds_of_numbers_are_kept_on_disk_and_of_known_names_only() -> None:
+    assert EventKinds.from_dict(MEASURED.to_dict()) == MEASURED
+    assert MEASURED.only(["lab", "lab < 1"]) == EventKinds(
+        scales=(("lab < 1",),), measured={"lab": ("lab < 1",)}
+    )
+    with pytest.raises(DataError, match="unknown event types, the first: 'lab'"):
+        MEASURED.check(["lab >= 1", "lab >= 2", "lab < 1"])

@@ -218,3 +218,23 @@ def test_what_is_excluded_is_not_read_in_data_sets_and_tables(chain: Simulated) 
     assert len(cargo.predict_proba(chain.data[:7])) == 7
     table = pl.DataFrame({"sequence_id": "a", "time": [0, 0], "event": ["E00001", cause]})
     assert cargo.read(table)["a"].events == ("E00001",)
+
+
+def test_what_follows_an_outcome_is_not_trusted_as_cause_of_the_next() -> None:
+    random, events, failures = np.random.default_rng(2), [], []
+    for number in range(300):
+        name, times = f"V{number:03}", np.sort(random.uniform(0, 300, 22))
+        codes = random.integers(0, 8, len(times))
+        days = [time + random.exponential(2) for time in times[codes == 3][:1] if random.random() < 0.7]
+        days += [day + 1 + random.exponential(1) for day in days if random.random() < 0.8]
+        events += [(name, time, f"P{code}") for time, code in zip(times, codes, strict=True)]
+        events += [(name, day + 0.9, "replaced") for day in days]
+        failures += [(name, day, "pump") for day in days]
+    tables = (
+        pl.DataFrame(events, ["sequence_id", "time", "event"], orient="row"),
+        pl.DataFrame(failures, ["sequence_id", "when", "label"], orient="row"),
+    )
+    cargo = Cargo(cohort=Cohort(label_time="when", lookback="10"), **SETTINGS).fit(*tables)
+    assert "replaced" in cargo.graph_.boundary("pump")
+    assert cargo.verdicts_["pump"].level != "trust"
+    assert any("'replaced' first occurs after 'pump'" in reason for reason in cargo.verdicts_["pump"].reasons)
