@@ -320,3 +320,10 @@ def test_the_description_says_how_much_is_known(data: EventDataset) -> None:
     assert f"labels known        {known.mean():.1%}" in repr(data)
     assert "labels known" not in repr(data.knowing(None))
     assert count_support(LabelGraph.from_boundaries({"L000": []}), data).support["L000"] == data.support[0]
+
+
+def test_sequences_without_labels_have_no_unknown_ones(data: EventDataset) -> None:
+    bare = data.without_labels()
+    assert bare.known is None
+    batch = Batches(bare, Vocabulary(bare.event_names), max_length=64).take(np.arange(4))
+    assert (batch.known, batch.labels.shape) == (None, (4, 0))

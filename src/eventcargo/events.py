@@ -295,6 +295,7 @@ class EventDataset:
         """The same sequences without their labels, as a model reads them."""
         bare, none = self.select(np.arange(len(self))), np.zeros(len(self), np.int64)
         bare.labels, bare.label_rows, bare.label_names = _frozen(self.labels[:0]), Ragged(none, none), ()
+        bare.known = None
         return bare
 
     def group_draw(self, rng: np.random.Generator) -> NDArray[np.float64]:
