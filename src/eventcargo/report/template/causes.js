@@ -69,12 +69,12 @@ const frequencyCell = edge => element('span', {class: 'stack'}, intervalPlot(edg
 
 const DETAILS = [
   ['Event type', edge => named(names[edge.event], 300)],
-  ['Sign', edge => element('span', {class: `cause ${kindOf(signOf(edge))}`}, mark(signOf(edge)), kindOf(signOf(edge)))],
+  ['Sign', edge => element('span', {class: `cause sign ${kindOf(signOf(edge))}`}, mark(signOf(edge)), kindOf(signOf(edge)))],
   ['Effect', edge => element('span', {class: 'stack'}, bar(edge.effect, 1, kindOf(edge.effect)), signed(edge.effect)), 'effect'],
   ['Strength, nats', (edge, most) => element('span', {class: 'stack'}, bar(edge.strength, most), decimal(edge.strength)), 'strength'],
   ['Found in', frequencyCell, 'frequency'],
   ['Stability', edge => percent(edge.stability), 'stability'],
-  ['p-value', edge => edge.p_value < 1e-4 ? '< 0.0001' : decimal(edge.p_value, 3), 'p_value'],
+  ['p-value', edge => element('span', {class: 'whole'}, edge.p_value < 1e-4 ? '< 0.0001' : decimal(edge.p_value, 3)), 'p_value'],
 ];
 
 function causeTable(edges) {
