@@ -30,7 +30,7 @@ from eventcargo.models.appraisal import appraise
 from eventcargo.models.base_rates import Rates
 from eventcargo.models.linear.fit import LinearConfig
 from eventcargo.models.linear.term import Effort, LinearTerm
-from eventcargo.models.pretrained import load_optimizer, optimizer_tensors, taken, tensors_fingerprint
+from eventcargo.models.pretrained import taken, tensors_fingerprint
 from eventcargo.models.training import validation
 from eventcargo.models.training.budget import Clock
 from eventcargo.models.training.checkpoint import RunFolder, State
@@ -177,7 +177,7 @@ class Training:
 
     @cached_property
     def _optimizer(self) -> RowAdamW:
-        """Made when the first step needs it: making one loads torch's compiler, which takes seconds."""
+        """Made when the first step needs it."""
         return make_optimizer(self.model, self._config)
 
     def _validation(self, held: EventDataset) -> Validation:
@@ -332,10 +332,10 @@ class Training:
         batch = self._batches.take(rows)
         loss = self._backward(batch, rng)
         self._group.sum_gradients(self.model.parameters())
-        self._scaler.unscale_(self._optimizer)  # after the sum, so that all processes see an overflow in one
+        self._scaler.unscale_(self._optimizer)  # type: ignore[arg-type]  # after the sum, so that all processes see an overflow in one
         norm = clip_gradients(self.model.parameters(), self._config.clip)
         self._refuse_nan(loss, float(norm))
-        self._scaler.step(self._optimizer)
+        self._scaler.step(self._optimizer)  # type: ignore[arg-type]
         self._scaler.update()
         self.state.step += 1
         self._seen += int(batch.lengths.sum())
@@ -357,7 +357,7 @@ class Training:
         targets = draw_targets(batch, self._config, rng, events=events, labels=begun)
         drawn = self._sampler.draw(rng) if self._sampler else np.zeros(0, np.int64)
         batch = hide_types(batch, self._config.hidden_share, rng)
-        self._optimizer.zero_grad(set_to_none=True)
+        self._optimizer.zero_grad()
         total = torch.zeros((), device=self.model.device)
         n_parts = self._config.accumulate * self._group.size
         for first in range(self._group.rank, n_parts, self._group.size):
@@ -447,7 +447,7 @@ class Training:
         tensors = {f"best.{name}": value for name, value in self._best.items()}
         if not self.state.finished:  # a finished run needs only its result
             tensors |= {f"model.{name}": value for name, value in self.model.state_dict().items()}
-            tensors |= {f"optimizer.{k}": v for k, v in optimizer_tensors(self._optimizer).items()}
+            tensors |= {f"optimizer.{k}": v for k, v in self._optimizer.to_tensors().items()}
         self._folder.write({**asdict(self.state), "scaler": self._scaler.state_dict()}, tensors)
 
     def _restore(self) -> None:
@@ -460,7 +460,7 @@ class Training:
         self._best = taken(tensors, "best.")
         if not self.state.finished:
             self.model.load_state_dict(taken(tensors, "model."))
-            load_optimizer(self._optimizer, taken(tensors, "optimizer."))
+            self._optimizer.load_tensors(taken(tensors, "optimizer."))
 
     def _load_best(self) -> None:
         """Load the best model so far, or keep the last one if none was compared."""
