@@ -13,10 +13,9 @@ import eventcargo.report
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.parameters import WithParameters
 from eventcargo.discovery.run_folder import RunManifest
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 from eventcargo.files import check_new_folder
 from eventcargo.knowledge import Knowledge
-from eventcargo.models.loading import load_model
 from eventcargo.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -37,7 +36,8 @@ class Cargo(WithParameters):
     A given `model` is used as it is; without one, `fit` trains it. The other settings are those of
     `DiscoverConfig`; `n_jobs` is the number of worker processes of phase 1 (None: one per core where that
     pays), and `show_progress` draws bars on standard error. `fit` sets `graph_`, `edges_`, `model_`,
-    `quality_`, `rules_`, `verdicts_` and `baseline_`.
+    `quality_`, `rules_`, `verdicts_` and `baseline_`. Where `max_time` is too short for a model, `model_` is
+    None and the boundaries rest on the presence of event types.
 
     >>> from eventcargo.simulation import simulate
     >>> simulated = simulate("chain", sequences=400, labels=2, seed=100)
@@ -111,13 +111,13 @@ class Cargo(WithParameters):
 
     def explain(self, sequence: "EventSequence", labels: Any = None) -> "Explanation":
         """The events of one sequence that moved its labels."""
-        return eventcargo.explain(self._fitted().model_, sequence, labels)
+        return eventcargo.explain(self._model(), sequence, labels)
 
     def predict_proba(self, data: "EventDataset") -> "pl.DataFrame":
         """P(label | whole sequence): one row per sequence, with its id and one column per label."""
         import polars as pl
 
-        model = self._fitted().model_
+        model = self._model()
         probabilities = eventcargo.models.label_probabilities(model, data)
         ids = pl.Series("sequence_id", data.sequence_ids.to_pylist(), dtype=pl.String)
         return pl.DataFrame(
@@ -147,13 +147,14 @@ class Cargo(WithParameters):
         settings = RunManifest.read(Path(folder)).settings
         known = {name: settings[name] for name in cls._defaults() if name in settings}
         cargo = cls(**{**known, "model": None, "knowledge": None, "device": device})
-        model = load_model(Path(folder) / "model", device)
+        model = eventcargo.discovery.load_run_model(Path(folder), device)
         cargo._take(eventcargo.discovery.read_results(Path(folder), model), Path(folder))
         return cargo
 
     @property
     def edges_(self) -> "EdgeTable":
         """The edges of single sequences (phase 1), read from disk at each access."""
+        self._model()  # without one there are none
         return eventcargo.EdgeTable.read(self._fitted()._results.edges)
 
     def _take(self, results: "RunResults", folder: Path) -> None:
@@ -173,6 +174,14 @@ class Cargo(WithParameters):
 
             raise NotFittedError("this Cargo is not fitted yet; call fit first")
         return self
+
+    def _model(self) -> "DensityModel":
+        model = self._fitted().model_
+        if model is None:
+            raise ConfigError(
+                f"this run had no time to fit a model; fit with a longer {argument('max_time')}"
+            )
+        return model
 
     def _config(self) -> DiscoverConfig:
         names = DiscoverConfig.__dataclass_fields__
