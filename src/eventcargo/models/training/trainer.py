@@ -31,6 +31,7 @@ from eventcargo.models.base_rates import Rates
 from eventcargo.models.linear.fit import LinearConfig
 from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.models.pretrained import taken, tensors_fingerprint
+from eventcargo.models.threads import one_thread
 from eventcargo.models.training import validation
 from eventcargo.models.training.budget import Clock
 from eventcargo.models.training.checkpoint import RunFolder, State
@@ -75,6 +76,10 @@ WARM = 0.5
 
 WARMING = 0.2
 """Share of the trial in which the learning rate rises."""
+
+FEW_WEIGHTS = 1_000_000
+"""A network with fewer weights in its blocks runs on one thread: its steps are so short that threads mostly
+wait for each other, all the more where other programs use the cores."""
 
 SMOOTHING = 0.98
 """Weight of the past in the reported loss."""
@@ -207,7 +212,8 @@ class Training:
     def _seconds_of(self, probe: Validation) -> float:
         """Seconds of a check, the same in all processes."""
         began = time.monotonic()
-        probe.check(self.model)
+        with one_thread(self._is_small):
+            probe.check(self.model)
         return self._group.broadcast(time.monotonic() - began)[0]
 
     @property
@@ -224,6 +230,15 @@ class Training:
 
     def run(self) -> Transformer:
         """Train until the budget is used up, the model stops improving, or a signal arrives."""
+        with one_thread(self._is_small):
+            return self._run()
+
+    @cached_property
+    def _is_small(self) -> bool:
+        blocks = (*self.model.blocks, *self.model.label_blocks)
+        return sum(weight.numel() for block in blocks for weight in block.parameters()) < FEW_WEIGHTS
+
+    def _run(self) -> Transformer:
         on = [self.model.device] if self.model.device.type == "cuda" else []
         with Listener(self._folder is not None) as listener, torch.random.fork_rng(devices=on):
             if not self.state.finished:
