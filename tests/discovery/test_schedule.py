@@ -1,7 +1,7 @@
 import pytest
 
 from eventcargo.discovery.config import ENDS, TRAINING, DiscoverConfig
-from eventcargo.discovery.schedule import LOADING, MOST_PACE, START, Schedule
+from eventcargo.discovery.schedule import LATE, LOADING, MOST_PACE, START, Schedule
 from eventcargo.durations import parse_duration
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
@@ -42,14 +42,19 @@ def test_a_stage_ends_earlier_where_later_ones_need_the_time(data: EventDataset)
         assert slow < usual
 
 
-def test_a_stage_that_begins_late_gets_half_of_what_is_left(data: EventDataset) -> None:
-    assert schedule(data, "100s", now=98.0).end_of("verify").at == pytest.approx(99)
+@pytest.mark.parametrize("stage", LATE)
+def test_a_stage_that_begins_late_gets_a_share_of_what_is_left(data: EventDataset, stage: str) -> None:
+    assert schedule(data, "100s", now=98.0).end_of(stage).at == pytest.approx(98 + 2 * LATE[stage])
 
 
-def test_models_get_no_time_of_later_stages(data: EventDataset) -> None:
-    late = schedule(data, "100s", now=98.0)
-    assert late.end_of("train").is_over
-    assert late.end_of("extract").is_over
+@pytest.mark.parametrize("stage", ["train", "extract", "judge"])
+def test_models_and_verdicts_that_begin_late_get_no_time(data: EventDataset, stage: str) -> None:
+    assert schedule(data, "100s", now=99.0).end_of(stage).is_over
+
+
+def test_verdicts_end_early_enough_for_what_follows_the_last_label(data: EventDataset) -> None:
+    slow = schedule(data, "1s", pace=MOST_PACE)
+    assert slow.end_of("judge").at < 1 - slow._seconds(("report",))
 
 
 def test_the_whole_run_ends_at_its_limit(data: EventDataset) -> None:
@@ -84,7 +89,7 @@ def test_the_limit_that_is_named_is_enough_for_models(data: EventDataset) -> Non
 
 def test_a_limit_that_reading_has_used_up_is_refused_with_the_time_needed(data: EventDataset) -> None:
     with pytest.raises(
-        ConfigError, match=r"max_time='5s': 4\.9 s of it .* takes about 0\.\d s; allow 6s or more"
+        ConfigError, match=r"max_time='5s': .* took 4\.9 s, and .* about 0\.\d s more; allow 6s or more"
     ):
         schedule(data, "5s", now=4.9).refuse_too_short()
     schedule(data, "6s", now=4.9).refuse_too_short()

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from eventcargo.discovery.config import DiscoverConfig
+from eventcargo.discovery.run_folder import write_baseline
 from eventcargo.discovery.schedule import LOADING
 from eventcargo.discovery.stages import Discovery, discover
 from eventcargo.discovery.unfitted import unfitted_labels
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.events import EventDataset, EventSequence
+from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
 from eventcargo.quality import Quality
@@ -144,11 +146,28 @@ def left(seconds: float) -> float:
 
 
 def test_a_run_without_any_time_is_refused_before_work(chain: Simulated, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"max_time='30m': 1800.* allow 31m or more"):
+    with pytest.raises(ConfigError, match=r"max_time='30m': .* took 1800.* allow 31m or more"):
         discover(chain.data, tmp_path / "run", began=left(0))
     assert not (tmp_path / "run").exists()
 
 
+def test_a_run_that_reached_no_label_is_refused(chain: Simulated, tmp_path: Path) -> None:
+    class StopError(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise StopError
+
+    with pytest.raises(StopError):
+        Discovery(chain.data, tmp_path, progress=stop).run()
+    write_baseline(tmp_path, LabelGraph.from_boundaries({}), chain.data)
+    run = Discovery(chain.data, tmp_path, resume=True, began=left(LOADING - 0.1))
+    run.manifest.done = ["baseline"]
+    with pytest.raises(ConfigError, match=r"max_time='30m': .* allow 31m or more"):
+        run.run()
+
+
+@pytest.mark.filterwarnings("ignore:for lack of time, no verdict")
 def test_without_time_for_models_the_boundaries_rest_on_the_data(chain: Simulated, tmp_path: Path) -> None:
     with pytest.warns(
         EventCargoWarning, match=r"no model was fitted.*2 of 2 labels \(L001, L000\); allow 31m"

@@ -131,9 +131,9 @@ def find_boundaries(
     blocks = [order[at : at + BLOCK_LABELS] for at in range(0, len(order), BLOCK_LABELS)]
     edges, done = list[dict[str, object]](), list[int]()
     alternatives = dict[str, dict[str, dict[str, float]]]()
-    for block, boundaries in zip(blocks, _in_order(solve, blocks, config.workers), strict=True):
-        if deadline.is_over:
-            break
+    solved = _in_order(solve, blocks, config.workers)
+    while len(done) < len(order) and not deadline.is_over:
+        block, boundaries = next(solved)
         for label, boundary in zip(block, boundaries, strict=True):
             settled = _settled(task, label, boundary)
             edges += _edges(task, label, settled.boundary)
@@ -159,13 +159,16 @@ def _task(data: EventDataset, config: BaselineConfig) -> _Task:
     return _Task(data, kinds, test, targets, alpha, config)
 
 
-def _in_order(solve: Solve, blocks: Sequence[list[int]], workers: int) -> Iterator[list[list[int]]]:
+def _in_order(
+    solve: Solve, blocks: Sequence[list[int]], workers: int
+) -> Iterator[tuple[list[int], list[list[int]]]]:
+    """Each block with its boundaries."""
     n_workers = workers or os.cpu_count() or 1
     with ThreadPoolExecutor(n_workers) as pool:
         futures = [pool.submit(solve, block) for block in blocks]
         try:
-            for future in futures:
-                yield future.result()
+            for block, future in zip(blocks, futures, strict=True):
+                yield block, future.result()
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -29,6 +29,12 @@ LOADING = 1.5
 MOST_PACE = 10.0
 """Largest pace; a longer time was spent waiting for something else."""
 
+TAIL = {"judge": 0.5}
+"""Share of a stage's work that follows the labels which its deadline cuts off."""
+
+LATE = {"baseline": 0.75, "verify": 0.5, "rules": 0.5}
+"""Share of the time left that a stage on the data gets at least, however late it begins."""
+
 LEAST = 0.5
 """A limit is refused if it leaves less than this share of the time that the least of a run is expected to
 take: expectations are rough."""
@@ -58,14 +64,16 @@ class Schedule:
     def end_of(self, stage: str) -> Deadline:
         """When a stage has to end: at its share of the limit, or earlier if later stages need the time.
 
-        A stage without models that begins late still gets half of the time that is left.
+        A stage on the data that begins late still gets a share of the time that is left (`LATE`).
         """
-        is_modelling = stage in ("train", "extract")
-        later = STAGES[STAGES.index("linear term" if stage == "train" else stage) + 1 :]
+        known = "linear term" if stage == "train" else stage
+        later = self._seconds(STAGES[STAGES.index(known) + 1 :]) + TAIL.get(stage, 0) * self._seconds(
+            (known,)
+        )
         share = TRAINING[self._config.preset] if stage == "train" else ENDS[stage]
-        wanted = min(self._at(share).at, self.end.at - self._seconds(later))
-        half = -math.inf if is_modelling else self.end.share(0.5).at
-        return Deadline(max(wanted, half), self._clock)
+        wanted = min(self._at(share).at, self.end.at - later)
+        least = self.end.share(LATE[stage]).at if stage in LATE else -math.inf
+        return Deadline(max(wanted, least), self._clock)
 
     @contextmanager
     def measured(self) -> Iterator[None]:
@@ -91,13 +99,16 @@ class Schedule:
 
     def refuse_too_short(self) -> None:
         """Refuse a limit in which not even the boundaries of a classical method could be found."""
+        if self.end.left < LEAST * self._seconds(("start", "baseline", "report")):
+            raise self.too_short()
+
+    def too_short(self) -> ConfigError:
+        """The refusal of a limit, with what the least of a run takes."""
         least = self._seconds(("start", "baseline", "report"))
-        if self.end.left >= LEAST * least:
-            return
         enough = self._used + least + self._seconds(("verify",))
-        raise ConfigError(
-            f"{argument('max_time', self._config.max_time)}: {self._used:.1f} s of it went into loading and "
-            f"reading the data, and the least that follows takes about {least:.1f} s; allow "
+        return ConfigError(
+            f"{argument('max_time', self._config.max_time)}: loading, reading and what was begun took "
+            f"{self._used:.1f} s, and the least that a run does takes about {least:.1f} s more; allow "
             f"{rounded_up(enough)} or more"
         )
 

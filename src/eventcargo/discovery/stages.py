@@ -151,6 +151,8 @@ class Discovery:
         if "fuse" in self.manifest.done:
             return False
         if not self._schedule.has_time_for_models:
+            if not read_graph(self._path(BASELINE)).labels:
+                raise self._schedule.too_short()
             warn_of_left_out(
                 "no model was fitted, so that causes by order, count or time are not found,",
                 self._most_frequent_first(),
