@@ -35,6 +35,9 @@ TAIL = {"judge": 0.5}
 LATE = {"baseline": 0.75, "verify": 0.5, "rules": 0.5}
 """Share of the time left that a stage on the data gets at least, however late it begins."""
 
+LONGER = 1.2
+"""A limit that is named in place of a refused one is at least this many times as long."""
+
 LEAST = 0.5
 """A limit is refused if it leaves less than this share of the time that the least of a run is expected to
 take: expectations are rough."""
@@ -105,7 +108,7 @@ class Schedule:
     def too_short(self) -> ConfigError:
         """The refusal of a limit, with what the least of a run takes."""
         least = self._seconds(("start", "baseline", "report"))
-        enough = self._used + least + self._seconds(("verify",))
+        enough = max(self._used + least + self._seconds(("verify",)), LONGER * self._config.seconds)
         return ConfigError(
             f"{argument('max_time', self._config.max_time)}: loading, reading and what was begun took "
             f"{self._used:.1f} s, and the least that a run does takes about {least:.1f} s more; allow "
