@@ -1,12 +1,14 @@
 """Deadlines: what every stage does when its time is over, on the same small data set."""
 
 import itertools
+import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from eventcargo.baselines import find_boundaries
-from eventcargo.deadline import NEVER, Deadline, OutOfTime, warn_of_left_out
+from eventcargo.deadline import NEVER, Deadline, OutOfTime, cut_at, warn_of_left_out
 from eventcargo.errors import EventCargoWarning
 from eventcargo.rules import find_rules
 from eventcargo.simulation import Simulated, simulate
@@ -45,6 +47,43 @@ def test_a_share_of_the_time_left_ends_before_it() -> None:
     assert NEVER.share(0.5) is NEVER
 
 
+def spin() -> None:
+    while True:
+        pass
+
+
+def test_work_that_looks_at_no_deadline_is_cut() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(OutOfTime), cut_at(Deadline.after(0)):
+        spin()
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
+def test_work_that_ends_in_time_is_not_cut_afterwards() -> None:
+    with cut_at(Deadline.after(0.02)):
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_without_a_deadline_nothing_is_cut() -> None:
+    with cut_at(NEVER):
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_threads_other_than_the_first_are_not_cut() -> None:
+    def work() -> str:
+        with cut_at(Deadline.after(0)):
+            return "done"
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(work).result() == "done"
+
+
+def test_the_time_to_allow_is_named_where_it_is_known() -> None:
+    with pytest.warns(EventCargoWarning, match=r"1 of 2 labels \(L0\); allow 35s$"):
+        warn_of_left_out("nothing was done", ["L0"], 2, "35s")
+
+
 def test_left_out_labels_are_named_up_to_ten() -> None:
     with pytest.warns(EventCargoWarning, match=r"12 of 20 labels \(L0, L1, .*, L9, \.\.\.\); allow more"):
         warn_of_left_out("nothing was done", [f"L{number}" for number in range(12)], 20)
@@ -54,6 +93,10 @@ def test_left_out_labels_are_named_up_to_ten() -> None:
 def test_the_baseline_leaves_out_labels_it_did_not_reach(made: Simulated) -> None:
     with pytest.warns(EventCargoWarning, match="no boundary was found by iamb of 6 of 6 labels"):
         assert find_boundaries(made.data, deadline=Deadline.after(0)).labels == []
+
+
+def test_the_baseline_uses_boundaries_that_were_begun_in_time(made: Simulated) -> None:
+    assert len(find_boundaries(made.data, deadline=after(1)).labels) == 6
 
 
 def test_rules_are_those_of_the_most_frequent_labels(made: Simulated) -> None:

@@ -1,5 +1,6 @@
 """Durations as text, such as 90s, 1h30m, 2d or 500ms."""
 
+import math
 import re
 
 from eventcargo.errors import ConfigError, argument
@@ -26,6 +27,16 @@ def parse_duration(text: str, name: str, allow_zero: bool = False) -> float:
     if not words or not parts or (seconds == 0 and not allow_zero):
         raise ConfigError(f"{argument(name, text)}: use a duration such as 90s, 1h30m, 2d or 500ms")
     return seconds
+
+
+def rounded_up(seconds: float) -> str:
+    """A duration to allow for work of so many seconds, as people would give it.
+
+    >>> rounded_up(3.2), rounded_up(31.0), rounded_up(700.0)
+    ('4s', '35s', '12m')
+    """
+    step = 1 if seconds < 10 else 5 if seconds < 120 else 60
+    return show_duration(step * math.ceil(seconds / step))
 
 
 def show_duration(seconds: float) -> str:

@@ -5,7 +5,7 @@ from .program import run
 
 def test_the_demo_ends_with_found_against_true_causes(tmp_path: Path) -> None:
     out = tmp_path / "demo"
-    printed = run("demo", "--out", out, "--max-time", "8s", "--sequences", "300").stdout
+    printed = run("demo", "--out", out, "--max-time", "60s", "--sequences", "300").stdout
     assert "Found against true causes" in printed
     assert "eventcargo explain" in printed
     assert (out / "run" / "report.html").exists()

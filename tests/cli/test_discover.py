@@ -95,6 +95,7 @@ def test_a_dry_run_tells_scripts_its_stages(tables: tuple[str, ...], tmp_path: P
     ("options", "said"),
     [
         (("--max-time", "soon"), "soon"),
+        (("--max-time", "1ms"), "--max-time 1ms: "),
         (("--criterion", "majority"), "majority"),
         (("--truth", "missing.parquet"), "missing.parquet"),
         (("--knowledge", "missing.json"), "missing.json"),

@@ -80,3 +80,25 @@ def test_an_explanation_loads_torch_and_the_readers_alone(tmp_path: Path) -> Non
     needed = {"torch", "safetensors", "polars", "pyarrow", "scipy"}
     by_pyarrow = {"pandas"}  # pyarrow loads it where it is installed
     assert loaded - by_pyarrow == needed
+
+
+def test_a_whole_run_loads_neither_the_compiler_of_torch_nor_networkx(tmp_path: Path) -> None:
+    run("simulate", "chain", tmp_path / "data", "--sequences", "200", "--labels", "1", "--seed", "100")
+    tables = (
+        str(tmp_path / "data" / "events.parquet"),
+        "--labels",
+        str(tmp_path / "data" / "labels.parquet"),
+    )
+    command = ("discover", *tables, "--out", str(tmp_path / "run"), "--preset", "fast", "--steps", "2")
+    ((code, told, loaded),) = after_commands([command])
+    assert (code, told) == (0, "")
+    assert not {"torch._dynamo", "networkx"} & loaded
+
+
+def test_rules_load_the_readers_alone(tmp_path: Path) -> None:
+    run("simulate", "short", tmp_path / "data", "--sequences", "300", "--seed", "100")
+    tables = (tmp_path / "data" / "events.parquet", "--labels", tmp_path / "data" / "labels.parquet")
+    run("discover", *tables, "--out", tmp_path / "run", "--preset", "fast", "--steps", "2")
+    ((code, told, loaded),) = after_commands([("rules", str(tmp_path / "run"))])
+    assert code == 0, told
+    assert loaded <= {"polars", "pyarrow", "scipy", "pandas"}  # pyarrow loads pandas where it is installed

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
-from eventcargo import Cohort, ConfigError, EventDataset
+from eventcargo import Cohort, ConfigError, EventCargoWarning, EventDataset
 from eventcargo.discovery import Cargo
 from eventcargo.simulation import Simulated, simulate
 
@@ -56,6 +56,19 @@ def test_what_was_saved_is_loaded(chain: Simulated, fitted: Cargo, tmp_path: Pat
     assert loaded.get_params()["preset"] == "fast"
 
 
+def test_without_time_for_a_model_there_is_none(chain: Simulated, tmp_path: Path) -> None:
+    with pytest.warns(EventCargoWarning, match=r"no model was fitted.*\(L001, L000\)"):
+        cargo = Cargo(max_time="1400ms").fit(chain.data)  # torch alone takes longer
+    assert cargo.model_ is None
+    cargo.save(tmp_path / "saved")
+    for one in (cargo, Cargo.load(tmp_path / "saved")):
+        assert one.score(chain.truth) == 1.0
+        with pytest.raises(ConfigError, match=r"no time to fit a model.* max_time="):
+            one.predict_proba(chain.data)
+        with pytest.raises(ConfigError, match="no time to fit a model"):
+            _ = one.edges_
+
+
 def test_a_report_is_written(chain: Simulated, fitted: Cargo, tmp_path: Path) -> None:
     fitted.write_report(tmp_path / "report.html")
     assert b"L001" in (tmp_path / "report.html").read_bytes()
@@ -75,7 +88,7 @@ def test_a_model_from_elsewhere_is_used(chain: Simulated, fitted: Cargo) -> None
 def test_a_clone_keeps_the_model_and_does_not_train(chain: Simulated, fitted: Cargo) -> None:
     cargo = clone(Cargo(fitted.model_, **SETTINGS), safe=False)
     assert cargo.get_params()["model"] is not None
-    with patch("eventcargo.discovery.stages.train", side_effect=AssertionError("trained")):
+    with patch("eventcargo.models.training.trainer.train", side_effect=AssertionError("trained")):
         assert cargo.fit(chain.data).graph_.boundaries == fitted.graph_.boundaries
 
 

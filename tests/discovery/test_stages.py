@@ -1,17 +1,27 @@
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from eventcargo.discovery.config import DiscoverConfig
+from eventcargo.discovery.run_folder import write_baseline
+from eventcargo.discovery.schedule import LOADING
 from eventcargo.discovery.stages import Discovery, discover
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.discovery.unfitted import unfitted_labels
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.events import EventDataset, EventSequence
+from eventcargo.graphs import LabelGraph
+from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
+from eventcargo.quality import Quality
 from eventcargo.simulation import Simulated, simulate
+
+from ..loaded import after_statement
 
 QUICK = DiscoverConfig(preset="fast", steps=3, workers=1)
 
@@ -130,11 +140,110 @@ def test_data_without_labels_are_refused_before_work(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.filterwarnings("ignore:for lack of time", "ignore:.*not tested within the time limit")
-def test_a_run_without_any_time_ends_with_all_its_files(tmp_path: Path) -> None:
-    data = simulate("short", sequences=300, labels=2, seed=100).data
-    long_ago = time.monotonic() - 3600
-    results = discover(data, tmp_path / "run", DiscoverConfig(max_time="10s"), began=long_ago)
-    assert results.graph.labels == ["L000", "L001"]
-    assert {one.level for one in results.verdicts.values()} == {"doubt"}
-    assert (tmp_path / "run" / "report.html").exists()
+def left(seconds: float) -> float:
+    """When a run with the default limit of half an hour has begun if so much is left of it."""
+    return time.monotonic() - 1800 + seconds
+
+
+def test_a_run_without_any_time_is_refused_before_work(chain: Simulated, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"max_time='30m': .* took 1800.* allow 36m or more"):
+        discover(chain.data, tmp_path / "run", began=left(0))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_reached_no_label_is_refused(chain: Simulated, tmp_path: Path) -> None:
+    class StopError(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise StopError
+
+    with pytest.raises(StopError):
+        Discovery(chain.data, tmp_path, progress=stop).run()
+    write_baseline(tmp_path, LabelGraph.from_boundaries({}), chain.data)
+    run = Discovery(chain.data, tmp_path, resume=True, began=left(LOADING - 0.1))
+    run.manifest.done = ["baseline"]
+    with pytest.raises(ConfigError, match=r"max_time='30m': .* allow 36m or more"):
+        run.run()
+
+
+@pytest.mark.filterwarnings("ignore:for lack of time, no verdict")
+def test_without_time_for_models_the_boundaries_rest_on_the_data(chain: Simulated, tmp_path: Path) -> None:
+    with pytest.warns(
+        EventCargoWarning, match=r"no model was fitted.*2 of 2 labels \(L001, L000\); allow 31m"
+    ):
+        found = discover(chain.data, tmp_path, began=left(LOADING - 0.1))
+    assert found.model is None
+    assert found.graph.boundaries.keys() == chain.truth.boundaries.keys()
+    assert {path.name for path in tmp_path.iterdir()} >= {*FINDINGS, "run.json", "report.html"}
+    assert not (tmp_path / "model").exists()
+    again = Discovery(chain.data, tmp_path, resume=True).run()
+    assert (again.model, again.graph.boundaries) == (None, found.graph.boundaries)
+
+
+@pytest.mark.filterwarnings("ignore:for lack of time")
+def test_without_models_knowledge_is_obeyed(chain: Simulated, tmp_path: Path) -> None:
+    cause, stranger = chain.truth.boundary("L000")[0], chain.data.event_names[-1]
+    knowledge = Knowledge(forbidden={"L000": [cause]}, required={"L001": [stranger]})
+    found = discover(chain.data, tmp_path, knowledge=knowledge, began=left(LOADING - 0.1))
+    assert cause not in found.graph.boundary("L000")
+    assert stranger in found.graph.boundary("L001")
+
+
+@pytest.mark.filterwarnings("ignore:for lack of time")
+def test_a_run_that_used_up_its_time_before_it_was_stopped_is_ended(chain: Simulated, tmp_path: Path) -> None:
+    class StopError(Exception):
+        pass
+
+    def tell(now: str, done: float, total: float, message: str) -> None:
+        if now == "fuse":
+            raise StopError
+
+    with pytest.raises(StopError):
+        Discovery(chain.data, tmp_path, progress=tell, began=left(LOADING - 0.1)).run()
+    found = Discovery(chain.data, tmp_path, resume=True, began=left(0)).run()
+    assert {one.level for one in found.verdicts.values()} == {"doubt"}
+    assert (tmp_path / "report.html").exists()
+
+
+def test_labels_whose_model_had_no_time_have_the_boundaries_of_the_data(
+    chain: Simulated, whole: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
+    quality = Quality.read(tmp_path / "model" / "quality.json")
+    late = replace(quality, training={**quality.training, "not_fitted": ["L000"]})
+    late.write(tmp_path / "model" / "quality.json")
+    (tmp_path / "fused.parquet").unlink()
+    Discovery(chain.data, tmp_path, QUICK, resume=True).run()
+    fused, baseline = (read_graph(tmp_path / name) for name in ("fused.parquet", "baseline.parquet"))
+    assert unfitted_labels(fused) == ["L000"]
+    assert fused.boundary("L000") == baseline.boundary("L000")
+
+
+def test_the_paper_s_preset_is_nothing_without_its_network(chain: Simulated, tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"it leaves 0 s for training, but this Transformer takes about \d+ s"
+    ):
+        discover(chain.data, tmp_path, DiscoverConfig(preset="paper"), began=left(5.0))
+
+
+WITHOUT_MODELS = """
+import tempfile, time, warnings
+from eventcargo.discovery import DiscoverConfig, Discovery
+from eventcargo.errors import ConfigError
+from eventcargo.simulation import simulate
+
+warnings.simplefilter("ignore")
+data = simulate("chain", sequences=200, labels=1, seed=100).data
+with tempfile.TemporaryDirectory() as folder:
+    Discovery(data, f"{folder}/ours", DiscoverConfig(), began=time.monotonic() - 1800 + 1.4).run()
+    try:
+        paper = DiscoverConfig(preset="paper")
+        Discovery(data, f"{folder}/paper", paper, began=time.monotonic() - 1795).run()
+    except ConfigError:
+        pass
+"""
+
+
+def test_without_time_for_models_torch_is_not_loaded() -> None:
+    assert not {"torch", "networkx"} & after_statement(WITHOUT_MODELS)

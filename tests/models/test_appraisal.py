@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from eventcargo import EventDataset, Vocabulary
+from eventcargo.batches import Batches
 from eventcargo.errors import DataError
 from eventcargo.models.appraisal import (
     appraise,
@@ -305,3 +306,45 @@ def test_a_label_is_not_trusted_because_of_copies() -> None:
         for groups in (None, copies)
     )
     assert (row.trusted, grouped.trusted) == (True, False)
+
+
+@pytest.fixture
+def undecided() -> tuple[Transformer, EventDataset]:
+    """A network that speaks about prefixes but not about ends, where its linear term decides alone."""
+    data = simulate("chain", sequences=500, seed=100).data
+    vocabulary = Vocabulary.from_dataset(data)
+    term = fit_linear(data, vocabulary, max_length=64, config=LinearConfig(families=("presence",)))
+    shape = TransformerConfig(width=16, heads=2, layers=1, feedforward=16, linear=True, max_length=64)
+    model = Transformer(shape, vocabulary, data.label_names, linear=term).eval()
+    torch.nn.init.normal_(model.label_head.weight, generator=torch.Generator().manual_seed(0))
+    return model, data
+
+
+def test_answers_on_a_prefix_are_those_within_the_whole_sequence(
+    undecided: tuple[Transformer, EventDataset],
+) -> None:
+    model, data = undecided
+    answers, lengths = ask(model, data), data.lengths + 2
+    at = (np.random.default_rng(0).random(len(data)) * (lengths - 1)).astype(np.int64)
+    for row in range(0, len(data), 20):
+        batch = Batches(data, model.vocabulary, model.max_length).take(np.array([row]))
+        where = np.arange(batch.ids.shape[1]) == at[row, None]
+        with torch.inference_mode():
+            logits = model.densities(batch, labels_at=where[None]).labels
+        assert logits is not None
+        assert logits.numpy() == pytest.approx(answers.prefix[[row]], abs=1e-4)
+
+
+def test_the_network_is_not_asked_where_the_linear_term_decides_alone(
+    undecided: tuple[Transformer, EventDataset], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, data = undecided
+    asked: list[int] = []
+    states = model.states
+    monkeypatch.setattr(
+        model, "states", lambda batch, **kinds: (asked.append(batch.ids.size), states(batch, **kinds))[1]
+    )
+    answers = ask(model, data)
+    assert sum(asked) < 0.8 * (data.lengths + 2).sum()
+    assert answers.linear is not None
+    assert answers.whole == pytest.approx(answers.linear, abs=1e-6)

@@ -8,8 +8,6 @@ from safetensors.torch import save_file
 from eventcargo import Vocabulary
 from eventcargo.errors import DataError
 from eventcargo.models.pretrained import (
-    load_optimizer,
-    optimizer_tensors,
     read_model,
     read_tensors,
     taken,
@@ -92,25 +90,6 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     assert header == {"step": 1}
     assert torch.equal(tensors["w"], torch.ones(2))
     assert list(tmp_path.iterdir()) == [path]
-
-
-def stepped(weight: torch.nn.Parameter, optimizer: torch.optim.Optimizer) -> torch.Tensor:
-    optimizer.zero_grad()
-    (weight**2).sum().backward()
-    optimizer.step()
-    return weight.detach().clone()
-
-
-def test_an_optimiser_goes_on_where_it_was() -> None:
-    weight = torch.nn.Parameter(torch.arange(3.0))
-    optimizer = torch.optim.AdamW([weight], lr=0.1)
-    before = stepped(weight, optimizer)
-    kept = {name: value.clone() for name, value in optimizer_tensors(optimizer).items()}
-    expected = stepped(weight, optimizer)
-    again = torch.nn.Parameter(before)
-    fresh = torch.optim.AdamW([again], lr=0.1)
-    load_optimizer(fresh, kept)
-    assert torch.equal(stepped(again, fresh), expected)
 
 
 def test_tensors_are_taken_by_what_their_names_begin_with() -> None:

@@ -13,7 +13,7 @@ from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.cases import Cases
 from eventcargo.oneshot.config import ExtractConfig
-from eventcargo.oneshot.workers import Task, _one_thread, pool_size
+from eventcargo.oneshot.workers import Task, pool_size
 
 
 def task_of(data: EventDataset, config: ExtractConfig) -> Task:
@@ -66,12 +66,3 @@ def test_a_large_model_leaves_memory_for_fewer_processes(fitted: Transformer, ch
 def test_too_little_memory_is_refused(fitted: Transformer, chain: EventDataset) -> None:
     with pytest.raises(ConfigError, match="max_memory='100M' is too small"):
         pool_size(fitted, task_of(chain, ExtractConfig(max_memory="100M")))
-
-
-def test_threads_are_as_before_afterwards() -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    with _one_thread():
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == 2
-    torch.set_num_threads(before)

@@ -146,9 +146,9 @@ def find_boundaries(
     names = [block.task.data.label_names[label] for block in blocks for label in block.labels]
     edges, n_done = list[dict[str, object]](), 0
     alternatives = dict[str, dict[str, dict[str, float]]]()
-    for block, boundaries in zip(blocks, _in_order(blocks, config.workers), strict=True):
-        if deadline.is_over:
-            break
+    solved = _in_order(blocks, config.workers)
+    while n_done < len(names) and not deadline.is_over:
+        block, boundaries = next(solved)
         task = block.task
         for label, boundary in zip(block.labels, boundaries, strict=True):
             settled = _settled(task, label, boundary)
@@ -184,13 +184,14 @@ def _task(data: EventDataset, config: BaselineConfig) -> _Task:
     return _Task(data, kinds, test, targets, alpha, config)
 
 
-def _in_order(blocks: Sequence[_Block], workers: int) -> Iterator[list[list[int]]]:
+def _in_order(blocks: Sequence[_Block], workers: int) -> Iterator[tuple[_Block, list[list[int]]]]:
+    """Each block with its boundaries."""
     n_workers = workers or os.cpu_count() or 1
     with ThreadPoolExecutor(n_workers) as pool:
         futures = [pool.submit(block.boundaries) for block in blocks]
         try:
-            for future in futures:
-                yield future.result()
+            for block, future in zip(blocks, futures, strict=True):
+                yield block, future.result()
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -47,6 +47,10 @@ COMMANDS = {
 }
 """Name and short help of every command; the module `eventcargo.cli.NAME` has its `app`."""
 
+GARBAGE = (200_000, 50, 100)
+"""Allocations between two searches for garbage. By default, loading torch and the others is interrupted by
+hundreds of searches, which find nothing and take a fifth of the time."""
+
 POSITIONAL = ("events", "method")
 """Arguments that have no option on the command line."""
 
@@ -105,6 +109,7 @@ def eventcargo(
 
 def main() -> None:
     """Run the command line: the installed program `eventcargo`."""
+    gc.set_threshold(*GARBAGE)
     atexit.register(gc.freeze)  # or the end searches all of torch for garbage once more: 0.3 s
     warnings.showwarning = partial(_show_warning, printed=set())
     warnings.simplefilter("always", EventCargoWarning)

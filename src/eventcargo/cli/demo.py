@@ -61,4 +61,5 @@ def _compare(results: "RunResults", truth: "LabelGraph", data: "EventDataset") -
     print_table("Found against true causes", ["label", "true causes", "missed", "wrongly found"], rows)
     carrying = next((sequence.id for sequence in data if sequence.labels), None)
     run = results.edges.parent
-    print_lines([f"Explain one vehicle: eventcargo explain {run} --sequence {carrying}"] if carrying else [])
+    if carrying and results.model is not None:
+        print_lines([f"Explain one vehicle: eventcargo explain {run} --sequence {carrying}"])

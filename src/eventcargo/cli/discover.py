@@ -14,6 +14,7 @@ from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.data import EVENTS, LABELS, Columns
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.cli.reading import read_in_time
 from eventcargo.cli.source import DataSource, SourceData, remember
 from eventcargo.cohort.config import Cohort
 from eventcargo.discovery import DiscoverConfig
@@ -68,7 +69,7 @@ def discover(
         check_graph_file(truth)
     known = None if knowledge is None else Knowledge.read(knowledge)
     true_graph = None if truth is None else eventcargo.read_graph(truth)
-    loaded = source.build()
+    loaded = source.build() if dry_run else read_in_time(source, config.max_time, began)
     data = loaded.data
     if dry_run:
         _print_estimate(data, config, as_json)

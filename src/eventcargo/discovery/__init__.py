@@ -7,7 +7,13 @@ from eventcargo.lazy import lazy_names
 if TYPE_CHECKING:
     from eventcargo.discovery.config import DiscoverConfig
     from eventcargo.discovery.estimator import Cargo
-    from eventcargo.discovery.results import RunResults, read_quality, read_report_input, read_results
+    from eventcargo.discovery.results import (
+        RunResults,
+        load_run_model,
+        read_quality,
+        read_report_input,
+        read_results,
+    )
     from eventcargo.discovery.stages import Discovery, discover
 else:
     __getattr__, __dir__ = lazy_names(
@@ -15,7 +21,7 @@ else:
         {
             "config": "DiscoverConfig",
             "estimator": "Cargo",
-            "results": "RunResults read_quality read_report_input read_results",
+            "results": "RunResults load_run_model read_quality read_report_input read_results",
             "stages": "Discovery discover",
         },
     )
@@ -26,6 +32,7 @@ __all__ = [
     "Discovery",
     "RunResults",
     "discover",
+    "load_run_model",
     "read_quality",
     "read_report_input",
     "read_results",

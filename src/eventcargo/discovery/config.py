@@ -18,7 +18,7 @@ TRAINING = {"default": 0.7, "fast": 0.6, "paper": 0.5}
 TRIAL = 100
 """Steps of training after which the network has to show that it helps."""
 
-ENDS = {"extract": 0.85, "verify": 0.9, "baseline": 0.94, "rules": 0.97, "judge": 0.99}
+ENDS = {"baseline": 0.75, "extract": 0.85, "verify": 0.93, "rules": 0.96, "judge": 0.98}
 """Share of the time limit after which a stage ends, whatever is left of its work."""
 
 SIZE_OF = {"default": "small", "fast": "tiny", "paper": "paper"}

@@ -81,6 +81,12 @@ SECONDS_AN_EVENT = {"total": 0.0, "prefix": 2.5e-4, "paper": 9e-4}
 MOST_HELD = 1_000
 """Most held-out sequences of a check, as in `models/training/validation.py`, which needs torch."""
 
+SECONDS_A_WEIGHT = 2.5e-11
+"""Processor seconds of a large network per weight and position."""
+
+LEAST_SEQUENCES, LEAST_POSITIONS = 100, 6 * 1_024
+"""Sequences checked and measured at least, and positions of two steps, which take three times as long."""
+
 BYTES_A_WEIGHT = 16.0
 """Memory of a weight, its gradient and moments."""
 
@@ -114,29 +120,49 @@ def estimate(data: "EventDataset", config: DiscoverConfig) -> Estimate:
     ['train', 'extract', 'fuse', 'baseline, rules, judge', 'report']
     """
     shape, tests = config.transformer, config.extract.tests
-    amount = amounts(
+    cost = stage_costs(data, config)
+    rates = ["paper" if config.preset == "paper" and name == "prefix" else name for name in tests]
+    testing = cost["extract"] + data.n_events * sum(SECONDS_AN_EVENT[name] for name in rates)
+    weights = count_weights(shape, len(data.event_names), len(data.label_names))
+    verified = ", then verify" if config.verifies else ""
+    judging = cost["baseline"] + cost["rules"] + cost["judge"]
+    steps = (
+        Step("train", _training_words(config, weights), _training_seconds(config, cost)),
+        Step("extract", f"{counted(len(data), 'sequence')}, test {' and '.join(tests)}", testing),
+        Step("fuse", f"criterion {config.fuse.criterion}{verified}", cost["fuse"] + cost["verify"]),
+        Step("baseline, rules, judge", counted(len(data.label_names), "label"), judging),
+        Step("report", "one page", cost["report"]),
+    )
+    return Estimate(steps, weigh(MEMORY, _amounts_of(data, config)) + BYTES_A_WEIGHT * weights)
+
+
+def stage_costs(data: "EventDataset", config: DiscoverConfig) -> dict[str, float]:
+    """Processor seconds of every stage without a limit, with the test `total`.
+
+    Training is `linear term` and `network`, the trial of the network.
+    """
+    cost = {stage: weigh(terms, _amounts_of(data, config)) for stage, terms in COSTS.items()}
+    cost["network"] *= _weights_of_blocks(config.transformer) / _weights_of_blocks(SIZES["small"])
+    left_out = {"linear term": not config.transformer.linear, "verify": not config.verifies}
+    return {stage: 0.0 if left_out.get(stage) else seconds for stage, seconds in cost.items()}
+
+
+def least_network_seconds(data: "EventDataset", config: DiscoverConfig) -> float:
+    """Processor seconds of the least for which a network is begun: two checks, two steps, the measurement."""
+    length = min(data.n_events / max(len(data), 1), config.max_length)
+    positions = LEAST_SEQUENCES * length + LEAST_POSITIONS
+    return SECONDS_A_WEIGHT * _weights_of_blocks(config.transformer) * positions
+
+
+def _amounts_of(data: "EventDataset", config: DiscoverConfig) -> dict[str, float]:
+    return amounts(
         len(data),
         len(data.event_names),
         len(data.label_names),
         data.n_events,
         int(data.label_rows.lengths.sum()),
-        shape.max_length,
+        config.max_length,
     )
-    cost = {stage: weigh(terms, amount) for stage, terms in COSTS.items()}
-    weights = count_weights(shape, len(data.event_names), len(data.label_names))
-    rates = ["paper" if config.preset == "paper" and name == "prefix" else name for name in tests]
-    testing = cost["extract"] + data.n_events * sum(SECONDS_AN_EVENT[name] for name in rates)
-    verified = ", then verify" if config.verifies else ""
-    checking = cost["verify"] if config.verifies else 0.0
-    judging = cost["baseline"] + cost["rules"] + cost["judge"]
-    steps = (
-        Step("train", _training_words(config, weights), _training_seconds(config, cost)),
-        Step("extract", f"{counted(len(data), 'sequence')}, test {' and '.join(tests)}", testing),
-        Step("fuse", f"criterion {config.fuse.criterion}{verified}", cost["fuse"] + checking),
-        Step("baseline, rules, judge", counted(len(data.label_names), "label"), judging),
-        Step("report", "one page", cost["report"]),
-    )
-    return Estimate(steps, weigh(MEMORY, amount) + BYTES_A_WEIGHT * weights)
 
 
 def amounts(
@@ -186,8 +212,7 @@ def _training_seconds(config: DiscoverConfig, cost: Mapping[str, float]) -> floa
     limit = config.train.time_limit
     if not _is_tried(config):
         return limit
-    network = cost["network"] * _weights_of_blocks(config.transformer) / _weights_of_blocks(SIZES["small"])
-    return min(limit, cost["linear term"] + network)
+    return min(limit, cost["linear term"] + cost["network"])
 
 
 def _is_tried(config: DiscoverConfig) -> bool:

@@ -17,10 +17,9 @@ from eventcargo.cohort.config import COHORT, Cohort, read_cohort
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.parameters import WithParameters
 from eventcargo.discovery.run_folder import RunManifest, write_cohort_of_run
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, argument
 from eventcargo.files import check_new_folder
 from eventcargo.knowledge import Knowledge
-from eventcargo.models.loading import load_model
 from eventcargo.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -52,7 +51,8 @@ class Cargo(WithParameters):
     was recorded, here and in new tables (`read`, `predict_proba`). The other settings are those of
     `DiscoverConfig`; `n_jobs` is the number of worker processes of phase 1 (None: one per core where that
     pays), and `show_progress` draws bars on standard error. `fit` sets `graph_`, `edges_`, `model_`,
-    `quality_`, `rules_`, `verdicts_` and `baseline_`.
+    `quality_`, `rules_`, `verdicts_` and `baseline_`. Where `max_time` is too short for a model, `model_` is
+    None and the boundaries rest on the presence of event types.
 
     >>> from eventcargo.simulation import simulate
     >>> simulated = simulate("chain", sequences=400, labels=2, seed=100)
@@ -133,11 +133,11 @@ class Cargo(WithParameters):
         Thresholds, bands and families are those of the model. Where the cohort takes outcomes from a table of
         `labels` and none is given, each sequence ends with the last event of its subject.
         """
-        return self._read(events, labels, columns, self._fitted().model_.vocabulary).data
+        return self._read(events, labels, columns, self._model().vocabulary).data
 
     def explain(self, sequence: "EventSequence", labels: Any = None) -> "Explanation":
         """The events of one sequence that moved its labels."""
-        return eventcargo.explain(self._fitted().model_, sequence, labels)
+        return eventcargo.explain(self._model(), sequence, labels)
 
     def predict_proba(self, data: Any, labels: Any = None, **columns: Any) -> "pl.DataFrame":
         """P(label | whole sequence): one row per sequence, with its id and one column per label.
@@ -146,7 +146,7 @@ class Cargo(WithParameters):
         """
         import polars as pl
 
-        model = self._fitted().model_
+        model = self._model()
         is_cut = isinstance(data, eventcargo.EventDataset) and (self.cohort is None or self.cohort.cuts)
         shown = data if is_cut else self.read(data, labels, **columns).without_labels()
         probabilities = eventcargo.models.label_probabilities(model, shown)
@@ -180,13 +180,14 @@ class Cargo(WithParameters):
         path = Path(folder) / COHORT
         cohort = read_cohort(path)[0] if path.exists() else None
         cargo = cls(**{**known, "model": None, "knowledge": None, "device": device, "cohort": cohort})
-        model = load_model(Path(folder) / "model", device)
+        model = eventcargo.discovery.load_run_model(Path(folder), device)
         cargo._take(eventcargo.discovery.read_results(Path(folder), model), Path(folder))
         return cargo
 
     @property
     def edges_(self) -> "EdgeTable":
         """The edges of single sequences (phase 1), read from disk at each access."""
+        self._model()  # without one there are none
         return eventcargo.EdgeTable.read(self._fitted()._results.edges)
 
     def _read(
@@ -227,6 +228,14 @@ class Cargo(WithParameters):
 
             raise NotFittedError("this Cargo is not fitted yet; call fit first")
         return self
+
+    def _model(self) -> "DensityModel":
+        model = self._fitted().model_
+        if model is None:
+            raise ConfigError(
+                f"this run had no time to fit a model; fit with a longer {argument('max_time')}"
+            )
+        return model
 
     def _config(self) -> DiscoverConfig:
         names = DiscoverConfig.__dataclass_fields__

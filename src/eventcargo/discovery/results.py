@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from eventcargo.cohort.config import COHORT, read_cohort
 from eventcargo.discovery.run_folder import (
@@ -11,6 +11,7 @@ from eventcargo.discovery.run_folder import (
     EDGES,
     FUSED,
     GRAPH,
+    MODEL,
     QUALITY,
     RULES,
     RUN,
@@ -24,11 +25,13 @@ from eventcargo.events import EventDataset
 from eventcargo.fusion import FuseConfig
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
-from eventcargo.models.density import DensityModel
 from eventcargo.quality import Quality
 from eventcargo.report import ReportInput
 from eventcargo.rules import Rule, read_rules
 from eventcargo.verdicts import Verdict, read_verdicts
+
+if TYPE_CHECKING:
+    from eventcargo.models.density import DensityModel
 
 Artefact = TypeVar("Artefact")
 
@@ -42,9 +45,12 @@ FUSE_WORDS = {"test": "test of phase 2"}
 
 @dataclass(frozen=True)
 class RunResults:
-    """The results of all stages of a run; the edges of single sequences stay on disk."""
+    """The results of all stages of a run; the edges of single sequences stay on disk.
 
-    model: DensityModel
+    Without time for one, there is no model, and there are no edges of single sequences.
+    """
+
+    model: "DensityModel | None"
     edges: Path
     graph: LabelGraph
     baseline: LabelGraph
@@ -53,8 +59,8 @@ class RunResults:
     quality: Quality | None
 
 
-def read_results(folder: Path, model: DensityModel) -> RunResults:
-    """Read the results of a run; `model` is its loaded model.
+def read_results(folder: Path, model: "DensityModel | None") -> RunResults:
+    """Read the results of a run; `model` is its loaded model, if it has one.
 
     Rules and verdicts of another graph than the run's are left out, with a warning.
     """
@@ -67,6 +73,15 @@ def read_results(folder: Path, model: DensityModel) -> RunResults:
         read_verdicts(folder / VERDICTS) if is_current(folder, VERDICTS) else {},
         read_quality(folder),
     )
+
+
+def load_run_model(folder: Path, device: str = "cpu") -> "DensityModel | None":
+    """The model of a run; None if it had no time for one."""
+    if not (folder / MODEL).exists() and (folder / GRAPH).exists():
+        return None
+    from eventcargo.models.loading import load_model
+
+    return load_model(folder / MODEL, device)
 
 
 def read_quality(folder: Path) -> Quality | None:

@@ -8,20 +8,29 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
+import eventcargo
 from eventcargo.baselines import find_boundaries
-from eventcargo.deadline import Deadline
-from eventcargo.discovery.config import ENDS, TRAINING, DiscoverConfig
-from eventcargo.discovery.results import RunResults, read_quality, read_report_input, read_results
+from eventcargo.deadline import warn_of_left_out
+from eventcargo.discovery.config import DiscoverConfig
+from eventcargo.discovery.results import (
+    RunResults,
+    load_run_model,
+    read_quality,
+    read_report_input,
+    read_results,
+)
 from eventcargo.discovery.run_folder import (
+    BASELINE,
     EDGES,
     FUSED,
     GRAPH,
     MODEL,
     REPORT,
+    RUN,
     RunManifest,
     record_report,
     write_baseline,
@@ -30,6 +39,8 @@ from eventcargo.discovery.run_folder import (
     write_rules_of_run,
     write_verified,
 )
+from eventcargo.discovery.schedule import Schedule
+from eventcargo.discovery.unfitted import take_boundaries, unfitted_labels
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.fusion.fuse import fuse
@@ -37,15 +48,14 @@ from eventcargo.fusion.vote_store import run_votes
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
-from eventcargo.models.density import DensityModel
-from eventcargo.models.loading import load_model
-from eventcargo.models.training.trainer import train
-from eventcargo.oneshot.extract import extract
 from eventcargo.progress import OnProgress
 from eventcargo.report import write_report
 from eventcargo.rules import find_rules
 from eventcargo.verdicts.judge import judge
 from eventcargo.verification.verify import verify
+
+if TYPE_CHECKING:
+    from eventcargo.models.density import DensityModel
 
 Result = TypeVar("Result")
 
@@ -65,18 +75,19 @@ def discover(
     config: DiscoverConfig = DiscoverConfig(),  # noqa: B008 (frozen)
     *,
     knowledge: Knowledge | None = None,
-    model: DensityModel | None = None,
+    model: "DensityModel | None" = None,
     timing: pl.DataFrame | None = None,
     resume: bool = False,
     progress: OnProgress | None = None,
     began: float | None = None,
 ) -> RunResults:
-    """Run all stages in the folder `run`: train, extract, fuse, verify, baseline, rules, judge, report.
+    """Run all stages in the folder `run`: baseline, train, extract, fuse, verify, rules, judge, report.
 
     A given `model` is used as it is and not trained. `timing` is that of a cohort, for `judge`. An existing
     run is continued only with `resume=True` and the same settings and data. The time limit counts from
     `began`, a moment of `time.monotonic()`, by default now. Labels for which a stage has no time are named in
-    warnings, the most frequent first.
+    warnings, the most frequent first. Without time for a model, the boundaries of `baseline` are tested on
+    the data; a limit too short even for these is refused.
 
     >>> import tempfile
     >>> from eventcargo.simulation import simulate
@@ -109,7 +120,7 @@ class Discovery:
         config: DiscoverConfig = DiscoverConfig(),  # noqa: B008 (frozen)
         *,
         knowledge: Knowledge | None = None,
-        model: DensityModel | None = None,
+        model: "DensityModel | None" = None,
         timing: pl.DataFrame | None = None,
         resume: bool = False,
         progress: OnProgress | None = None,
@@ -123,22 +134,57 @@ class Discovery:
         self._known = (
             None if knowledge is None else knowledge.resolve(list(data.label_names), list(data.event_names))
         )
+        if not (self.folder / RUN).exists():
+            Schedule(data, config, began).refuse_too_short()
         self.manifest = RunManifest.begin(self.folder, self._settings(), resume)
-        self._started = began - self.manifest.used  # as if the run had not been interrupted
+        started = began - self.manifest.used  # as if the run had not been interrupted
+        self._schedule = Schedule(data, config, started)
 
     def run(self) -> RunResults:
         """Run every stage that is not done yet."""
-        model = self._stage("train", self._train) or load_model(self._path(MODEL), self.config.device)
-        self._stage("extract", lambda: self._extract(model))
-        self._stage("fuse", self._fuse)
+        with self._schedule.measured():
+            self._stage("baseline", self._baseline)
+        model = self._fitted_model() if self._has_model() else None
+        self._stage("fuse", lambda: self._fuse(model))
         if self.config.verifies:
             self._stage("verify", lambda: self._verify(model))
         graph = read_graph(self._path(GRAPH))
-        self._stage("baseline", self._baseline)
         self._stage("rules", lambda: self._rules(graph))
         self._stage("judge", lambda: self._judge(graph))
         self._stage("report", self._report)
         return read_results(self.folder, model)
+
+    def _has_model(self) -> bool:
+        """Whether the run has a model, or there is time for one; if not, say so."""
+        if self._model is not None or any(self._path(name).exists() for name in TRAINING_FILES):
+            return True
+        if not self.config.verifies:  # the paper's method is nothing without its models
+            self._schedule.refuse_network()
+            return True
+        if "fuse" in self.manifest.done:
+            return False
+        if not self._schedule.has_time_for_models:
+            if not read_graph(self._path(BASELINE)).labels:
+                raise self._schedule.too_short()
+            warn_of_left_out(
+                "no model was fitted, so that causes by order, count or time are not found,",
+                self._most_frequent_first(),
+                len(self.data.label_names),
+                self._schedule.enough,
+            )
+            return False
+        return True
+
+    def _most_frequent_first(self) -> list[str]:
+        support = self.data.label_support
+        return sorted(self.data.label_names, key=lambda label: -support[label])
+
+    def _fitted_model(self) -> "DensityModel":
+        """The model of the run, after phase 1."""
+        model = self._stage("train", self._train) or load_run_model(self.folder, self.config.device)
+        assert model is not None
+        self._stage("extract", lambda: self._extract(model))
+        return model
 
     def _stage(self, name: str, work: Callable[[], Result]) -> Result | None:
         """Run a stage and return its result; None if it was done before."""
@@ -159,27 +205,23 @@ class Discovery:
             self.manifest.note(self._name, self._before + now - self._began)
         self._progress(stage, done, total, message)
 
-    def _train(self) -> DensityModel:
+    def _train(self) -> "DensityModel":
         if self._model is not None:
             if not self._path(MODEL).exists():
                 self._model.save_pretrained(self._path(MODEL))
             return self._model
-        return train(
+        return eventcargo.train(
             self.data,
             self.config.train,
             self.config.transformer,
             run=self.folder,
             resume=any(self._path(name).exists() for name in TRAINING_FILES),
             progress=self._on_progress,
-            deadline=self._end(TRAINING[self.config.preset]),
+            deadline=self._schedule.end_of("train"),
         )
 
-    def _end(self, share: float) -> Deadline:
-        """The moment at which this share of the time limit is used."""
-        return Deadline(self._started + share * self.config.seconds)
-
-    def _extract(self, model: DensityModel) -> None:
-        extract(
+    def _extract(self, model: "DensityModel") -> None:
+        eventcargo.extract(
             model,
             self.data,
             self._path(EDGES),
@@ -187,36 +229,46 @@ class Discovery:
             knowledge=self._knowledge,
             resume=True,
             progress=self._on_progress,
-            deadline=self._end(ENDS["extract"]),
+            deadline=self._schedule.end_of("extract"),
         )
 
-    def _fuse(self) -> None:
-        votes = run_votes(self.folder)
-        if votes.votes:
+    def _fuse(self, model: "DensityModel | None") -> None:
+        graph = LabelGraph.from_boundaries({name: [] for name in self.data.label_names})
+        votes = None if model is None else run_votes(self.folder)
+        if votes is not None and votes.votes:
             graph = fuse(votes, self.config.fuse, knowledge=self._known)
-        else:  # there was no time to test a single sequence
-            graph = LabelGraph.from_boundaries({name: [] for name in self.data.label_names})
+        if self.config.verifies and (unfitted := self._unfitted(model)):
+            baseline = read_graph(self._path(BASELINE))
+            graph = take_boundaries(graph, baseline, unfitted, self.data, self._known)
         write_fused(self.folder, graph, self.config.fuse, self._knowledge)
 
-    def _verify(self, model: DensityModel) -> None:
+    def _unfitted(self, model: "DensityModel | None") -> list[str]:
+        """Labels of which phase 1 says nothing, for lack of time."""
+        if model is None or (self._schedule.end_of("extract").is_over and not run_votes(self.folder).votes):
+            return list(self.data.label_names)
+        quality = read_quality(self.folder)
+        return [] if quality is None else list(quality.training.get("not_fitted", ()))
+
+    def _verify(self, model: "DensityModel | None") -> None:
         fused = read_graph(self._path(FUSED))
-        end = self._end(ENDS["verify"])
-        graph = verify(fused, self.data, knowledge=self._known, untrusted=model.untrusted, deadline=end)
+        untrusted = {*unfitted_labels(fused), *(self.data.label_names if model is None else model.untrusted)}
+        end = self._schedule.end_of("verify")
+        graph = verify(fused, self.data, knowledge=self._known, untrusted=untrusted, deadline=end)
         write_verified(self.folder, graph, self.data, knowledge=self._knowledge)
 
     def _baseline(self) -> None:
-        end = self._end(ENDS["baseline"])
+        end = self._schedule.end_of("baseline")
         graph = find_boundaries(self.data, progress=self._on_progress, deadline=end)
         write_baseline(self.folder, graph, self.data)
 
     def _rules(self, graph: LabelGraph) -> None:
-        end = self._end(ENDS["rules"])
+        end = self._schedule.end_of("rules")
         rules = find_rules(self.data, graph, progress=self._on_progress, deadline=end)
         write_rules_of_run(self.folder, rules, self.data)
 
     def _judge(self, graph: LabelGraph) -> None:
         quality = read_quality(self.folder)
-        end = self._end(ENDS["judge"])
+        end = self._schedule.end_of("judge")
         verdicts = judge(self.data, graph, quality, knowledge=self._known, timing=self._timing, deadline=end)
         write_judged(self.folder, graph, verdicts, self.data)
 

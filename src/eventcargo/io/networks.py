@@ -7,13 +7,15 @@ name and the kind as attributes.
 import io
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import polars as pl
 
 from eventcargo.errors import DataError
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 ATTRIBUTES = [name for name in EDGE_SCHEMA if name not in ("label", "event")]
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -27,6 +29,8 @@ def graph_to_networkx(graph: LabelGraph) -> "nx.DiGraph[str]":
     >>> list(network.edges), network.nodes["event:P01"]
     ([('event:P01', 'label:brake')], {'kind': 'event', 'name': 'P01'})
     """
+    import networkx as nx
+
     network: nx.DiGraph[str] = nx.DiGraph()
     for event in sorted(graph.edges["event"].unique().to_list()):
         network.add_node(f"event:{event}", kind="event", name=event)
@@ -58,6 +62,8 @@ def graph_to_strengths(graph: LabelGraph) -> pl.DataFrame:
 
 def write_graphml(graph: LabelGraph, path: Path) -> None:
     """Write GraphML; refuse names with control characters, which XML cannot hold."""
+    import networkx as nx
+
     _check_names(graph, NOT_XML, "GraphML")
     buffer = io.BytesIO()
     nx.write_graphml_xml(graph_to_networkx(graph), buffer)

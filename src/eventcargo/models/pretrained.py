@@ -20,7 +20,6 @@ from eventcargo.files import atomic_file, read_document, write_document
 from eventcargo.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
 
 FORMAT = "eventcargo-model"
@@ -98,21 +97,6 @@ def _fingerprint(folder: Path) -> str:
     for name in ("config.json", "vocabulary.json"):
         digest.update((folder / name).read_bytes())
     return digest.hexdigest()
-
-
-def optimizer_tensors(optimizer: "torch.optim.Optimizer") -> dict[str, "Tensor"]:
-    """The state of an optimiser, by parameter number and name."""
-    state = optimizer.state_dict()["state"]
-    return {f"{number}.{name}": value for number, held in state.items() for name, value in held.items()}
-
-
-def load_optimizer(optimizer: "torch.optim.Optimizer", tensors: Mapping[str, "Tensor"]) -> None:
-    """Restore the state from `optimizer_tensors` in an optimiser of the same parameters."""
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        number, name = key.split(".", 1)
-        state.setdefault(int(number), {})[name] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
 def taken(tensors: Mapping[str, "Tensor"], prefix: str) -> dict[str, "Tensor"]:

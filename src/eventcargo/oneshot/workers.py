@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from eventcargo.errors import ConfigError, argument
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
+from eventcargo.models.threads import one_thread
 from eventcargo.oneshot.cases import Cases
 from eventcargo.oneshot.config import ExtractConfig, memory
 from eventcargo.oneshot.score_shard import BLOCK, blocks, configured_tests, score_shard
@@ -94,7 +95,7 @@ class WorkerPool:
     def run(self, numbers: Sequence[int]) -> Iterator[int]:
         """Score these shards and yield their numbers as they finish."""
         if self.size == 1 or len(numbers) < 2:
-            with _one_thread():
+            with one_thread():
                 for number in numbers:
                     yield self._task.score_shard(number, self._model, self._folder)
             return
@@ -129,17 +130,6 @@ def _start(home: Path, task: Task, folder: EdgeFolder) -> None:
 def _work(number: int) -> int:
     model, task, folder = _here["work"]
     return task.score_shard(number, model, folder)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Limit torch to one thread within the block, because sums in another order differ in the last digits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def pool_size(model: DensityModel, task: Task) -> int:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.stats import hypergeom
 
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.errors import DataError, counted
@@ -22,6 +21,7 @@ from eventcargo.rules.patterns import LiteralPatterns
 from eventcargo.rules.rule import Literals, Rule, holds
 from eventcargo.rules.search import Search
 from eventcargo.statistics.design_effect import Groups, ScoreDesignEffect
+from eventcargo.statistics.hypergeometric import upper_tail
 
 ACCIDENT = 0.01
 """A rule is dropped if as many held-out hits occur by accident with a higher probability."""
@@ -170,4 +170,4 @@ def _by_accident(held: NDArray[np.bool_], carried: NDArray[np.bool_], groups: Gr
         effect = ScoreDesignEffect.of(carried, stratum, groups).of_rows(np.flatnonzero(held))
         counts = np.rint(counts / effect).astype(np.int64)
     hits, n, carrying, support = counts.tolist()
-    return float(hypergeom.sf(hits - 1, n, carrying, support))
+    return upper_tail(hits, n, carrying, support)

@@ -4,6 +4,7 @@ The checks cannot see what the data do not contradict: docs/verdicts.md says wha
 """
 
 import polars as pl
+from threadpoolctl import threadpool_limits
 
 from eventcargo.deadline import NEVER, Deadline
 from eventcargo.errors import counted
@@ -46,14 +47,17 @@ def judge(
     'no event type was found to cause it'
     """
     evidence = Evidence(data, graph, quality, config or JudgeConfig(), seed, deadline, knowledge, timing)
-    verdicts = {}
-    for number, label in enumerate(evidence.labels):
-        if number in evidence.late:
-            verdicts[label] = Verdict.of(label, [("doubt", "there was no time to judge it")])
-            continue
-        findings = [finding for check in CHECKS for finding in check(evidence, number)]
-        verdicts[label] = Verdict.of(label, findings or [("trust", _trust_reason(evidence, number))])
-    return verdicts
+    # its products are small: on a busy machine threads wait for each other
+    with threadpool_limits(1, "blas"):
+        return {label: _verdict(evidence, number) for number, label in enumerate(evidence.labels)}
+
+
+def _verdict(evidence: Evidence, number: int) -> Verdict:
+    label = evidence.labels[number]
+    if number in evidence.late:
+        return Verdict.of(label, [("doubt", "there was no time to judge it")])
+    findings = [finding for check in CHECKS for finding in check(evidence, number)]
+    return Verdict.of(label, findings or [("trust", _trust_reason(evidence, number))])
 
 
 def _trust_reason(evidence: Evidence, number: int) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
-from sklearn.tree import DecisionTreeRegressor
 
 from eventcargo.events import EventDataset
 from eventcargo.statistics.distinct_rows import distinct_rows
@@ -134,6 +133,8 @@ def _predicted(columns: Flags, carries: Flags, folds: Ints) -> Predictability:
 
 def _grown(patterns: Flags, counts: Floats) -> Floats:
     """Probability of the label for every pattern, from a tree's leaves plus one sequence at the base rate."""
+    from sklearn.tree import DecisionTreeRegressor  # loads for long, and without time no tree is grown
+
     seen, rate = counts.sum(axis=1) > 0, counts[:, 1].sum() / counts.sum()
     leaves = np.zeros(len(patterns), np.int64)
     if patterns.shape[1]:

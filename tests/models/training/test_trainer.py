@@ -275,6 +275,18 @@ def test_embeddings_and_biases_are_not_decayed(chain: EventDataset) -> None:
     assert (decayed["weight_decay"], others["weight_decay"]) == (0.01, 0.0)
 
 
+@pytest.mark.parametrize(("few", "expected"), [(trainer.FEW_WEIGHTS, 1), (0, 2)])
+def test_a_small_network_runs_on_one_thread(
+    chain: EventDataset, few: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer, "FEW_WEIGHTS", few)
+    before, seen = torch.get_num_threads(), set[int]()
+    torch.set_num_threads(2)
+    train(chain, QUICK, SHAPE, progress=lambda *_: seen.add(torch.get_num_threads()))
+    torch.set_num_threads(before)
+    assert seen == {expected}
+
+
 BOTH = replace(SHAPE, linear=True)
 
 

@@ -6,12 +6,13 @@ sees a dense gradient, in a buffer that is allocated once, so the result does no
 """
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.optim.adamw import adamw
 
 from eventcargo.errors import EventCargoWarning, counted
 from eventcargo.events import EventDataset
@@ -49,8 +50,11 @@ def _values(parameter: nn.Parameter) -> Tensor:
     return parameter.grad.values()
 
 
-class RowAdamW(torch.optim.AdamW):
+class RowAdamW:
     """AdamW that also accepts sparse gradients and treats them like dense ones.
+
+    A step is torch's own, but this is no `torch.optim.Optimizer`: making one loads torch's compiler, which
+    takes longer than the trial of a small network. Each group may have `params`, `lr` and `weight_decay`.
 
     >>> table = nn.Embedding.from_pretrained(torch.ones(3, 1), freeze=False, sparse=True)
     >>> table(torch.tensor([1])).sum().backward()
@@ -59,21 +63,60 @@ class RowAdamW(torch.optim.AdamW):
     tensor([1.0000, 0.5000, 1.0000])
     """
 
-    def __init__(self, groups: Iterable[dict[str, Any]], **settings: Any) -> None:
-        super().__init__(groups, **settings)
+    def __init__(
+        self,
+        groups: Iterable[dict[str, Any]],
+        *,
+        lr: float,
+        weight_decay: float = 0.0,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+    ) -> None:
+        self.param_groups = [{"lr": lr, "weight_decay": weight_decay, **group} for group in groups]
+        self._betas, self._eps = betas, eps
+        self._state: dict[nn.Parameter, dict[str, Tensor]] = {}
         self._dense: dict[nn.Parameter, Tensor] = {}  # zero between two steps
 
+    @property
+    def _parameters(self) -> list[nn.Parameter]:
+        return [parameter for group in self.param_groups for parameter in group["params"]]
+
+    def zero_grad(self) -> None:
+        """Forget all gradients."""
+        for parameter in self._parameters:
+            parameter.grad = None
+
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+    def step(self) -> None:
         """One step; sparse gradients are reset to None."""
-        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
-        sparse = [p for p in parameters if p.grad is not None and p.grad.is_sparse]
+        sparse = [p for p in self._parameters if p.grad is not None and p.grad.is_sparse]
         rows = [self._spread(parameter) for parameter in sparse]
-        loss = super().step(closure)
+        for group in self.param_groups:
+            self._step(group)
         for parameter, reached in zip(sparse, rows, strict=True):
             self._dense[parameter][reached] = 0
             parameter.grad = None
-        return loss
+
+    def _step(self, group: dict[str, Any]) -> None:
+        reached = [parameter for parameter in group["params"] if parameter.grad is not None]
+        states = [self._state.setdefault(parameter, _fresh(parameter)) for parameter in reached]
+        means, squares, steps = ([state[name] for state in states] for name in STATE)
+        adamw(
+            reached,
+            [parameter.grad for parameter in reached],
+            means,
+            squares,
+            [],
+            steps,
+            fused=True,
+            amsgrad=False,
+            beta1=self._betas[0],
+            beta2=self._betas[1],
+            lr=group["lr"],
+            weight_decay=group["weight_decay"],
+            eps=self._eps,
+            maximize=False,
+        )
 
     def _spread(self, parameter: nn.Parameter) -> Tensor:
         """Replace a sparse gradient by a dense one and return its rows."""
@@ -85,6 +128,27 @@ class RowAdamW(torch.optim.AdamW):
         self._dense[parameter][rows] = sparse.values()
         parameter.grad = self._dense[parameter]
         return rows
+
+    def to_tensors(self) -> dict[str, Tensor]:
+        """What it remembers, by parameter number and name."""
+        numbered = enumerate(self._state.get(parameter, {}) for parameter in self._parameters)
+        return {f"{number}.{name}": value for number, held in numbered for name, value in held.items()}
+
+    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        """Restore the memory from `to_tensors` of an optimiser of the same parameters."""
+        for number, parameter in enumerate(self._parameters):
+            held = {name: tensors[f"{number}.{name}"] for name in STATE if f"{number}.{name}" in tensors}
+            if held:
+                self._state[parameter] = {name: value.to(parameter.device) for name, value in held.items()}
+
+
+STATE = ("exp_avg", "exp_avg_sq", "step")
+"""What AdamW remembers of a parameter: the means of its gradients and of their squares, and its steps."""
+
+
+def _fresh(parameter: nn.Parameter) -> dict[str, Tensor]:
+    zeros = [torch.zeros_like(parameter), torch.zeros_like(parameter), parameter.new_zeros(())]
+    return dict(zip(STATE, zeros, strict=True))
 
 
 def make_model(
@@ -127,4 +191,4 @@ def make_optimizer(model: Transformer, config: TrainConfig) -> RowAdamW:
         {"params": decayed, "weight_decay": config.weight_decay},
         {"params": others, "weight_decay": 0.0},
     ]
-    return RowAdamW(groups, lr=config.learning_rate, betas=(0.9, 0.98), fused=True)
+    return RowAdamW(groups, lr=config.learning_rate, betas=(0.9, 0.98))

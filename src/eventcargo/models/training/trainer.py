@@ -30,7 +30,8 @@ from eventcargo.models.appraisal import appraise
 from eventcargo.models.base_rates import Rates
 from eventcargo.models.linear.fit import LinearConfig
 from eventcargo.models.linear.term import Effort, LinearTerm
-from eventcargo.models.pretrained import load_optimizer, optimizer_tensors, taken, tensors_fingerprint
+from eventcargo.models.pretrained import taken, tensors_fingerprint
+from eventcargo.models.threads import one_thread
 from eventcargo.models.training import validation
 from eventcargo.models.training.budget import Clock
 from eventcargo.models.training.checkpoint import RunFolder, State
@@ -75,6 +76,10 @@ WARM = 0.5
 
 WARMING = 0.2
 """Share of the trial in which the learning rate rises."""
+
+FEW_WEIGHTS = 1_000_000
+"""A network with fewer weights in its blocks runs on one thread: its steps are so short that threads mostly
+wait for each other, all the more where other programs use the cores."""
 
 SMOOTHING = 0.98
 """Weight of the past in the reported loss."""
@@ -177,7 +182,7 @@ class Training:
 
     @cached_property
     def _optimizer(self) -> RowAdamW:
-        """Made when the first step needs it: making one loads torch's compiler, which takes seconds."""
+        """Made when the first step needs it."""
         return make_optimizer(self.model, self._config)
 
     def _validation(self, held: EventDataset) -> Validation:
@@ -207,7 +212,8 @@ class Training:
     def _seconds_of(self, probe: Validation) -> float:
         """Seconds of a check, the same in all processes."""
         began = time.monotonic()
-        probe.check(self.model)
+        with one_thread(self._is_small):
+            probe.check(self.model)
         return self._group.broadcast(time.monotonic() - began)[0]
 
     @property
@@ -224,6 +230,15 @@ class Training:
 
     def run(self) -> Transformer:
         """Train until the budget is used up, the model stops improving, or a signal arrives."""
+        with one_thread(self._is_small):
+            return self._run()
+
+    @cached_property
+    def _is_small(self) -> bool:
+        blocks = (*self.model.blocks, *self.model.label_blocks)
+        return sum(weight.numel() for block in blocks for weight in block.parameters()) < FEW_WEIGHTS
+
+    def _run(self) -> Transformer:
         on = [self.model.device] if self.model.device.type == "cuda" else []
         with Listener(self._folder is not None) as listener, torch.random.fork_rng(devices=on):
             if not self.state.finished:
@@ -332,10 +347,10 @@ class Training:
         batch = self._batches.take(rows)
         loss = self._backward(batch, rng)
         self._group.sum_gradients(self.model.parameters())
-        self._scaler.unscale_(self._optimizer)  # after the sum, so that all processes see an overflow in one
+        self._scaler.unscale_(self._optimizer)  # type: ignore[arg-type]  # after the sum, so that all processes see an overflow in one
         norm = clip_gradients(self.model.parameters(), self._config.clip)
         self._refuse_nan(loss, float(norm))
-        self._scaler.step(self._optimizer)
+        self._scaler.step(self._optimizer)  # type: ignore[arg-type]
         self._scaler.update()
         self.state.step += 1
         self._seen += int(batch.lengths.sum())
@@ -357,7 +372,7 @@ class Training:
         targets = draw_targets(batch, self._config, rng, events=events, labels=begun)
         drawn = self._sampler.draw(rng) if self._sampler else np.zeros(0, np.int64)
         batch = hide_types(batch, self._config.hidden_share, rng)
-        self._optimizer.zero_grad(set_to_none=True)
+        self._optimizer.zero_grad()
         total = torch.zeros((), device=self.model.device)
         n_parts = self._config.accumulate * self._group.size
         for first in range(self._group.rank, n_parts, self._group.size):
@@ -447,7 +462,7 @@ class Training:
         tensors = {f"best.{name}": value for name, value in self._best.items()}
         if not self.state.finished:  # a finished run needs only its result
             tensors |= {f"model.{name}": value for name, value in self.model.state_dict().items()}
-            tensors |= {f"optimizer.{k}": v for k, v in optimizer_tensors(self._optimizer).items()}
+            tensors |= {f"optimizer.{k}": v for k, v in self._optimizer.to_tensors().items()}
         self._folder.write({**asdict(self.state), "scaler": self._scaler.state_dict()}, tensors)
 
     def _restore(self) -> None:
@@ -460,7 +475,7 @@ class Training:
         self._best = taken(tensors, "best.")
         if not self.state.finished:
             self.model.load_state_dict(taken(tensors, "model."))
-            load_optimizer(self._optimizer, taken(tensors, "optimizer."))
+            self._optimizer.load_tensors(taken(tensors, "optimizer."))
 
     def _load_best(self) -> None:
         """Load the best model so far, or keep the last one if none was compared."""

@@ -304,7 +304,7 @@ class Transformer(nn.Module, DensityModel):
         label_columns: NDArray[np.int64] | None = None,
     ) -> Densities:
         """Logits at the positions where the masks (B, L) are true; see `DensityModel`."""
-        if events_at is None and labels_at is not None and self.is_term_alone:
+        if events_at is None and labels_at is not None and self._is_term_alone_at(batch, labels_at):
             none = torch.zeros(int(labels_at.sum()), self.config.width, device=self.device)
             return Densities(None, self.label_logits(none, batch, labels_at, label_columns))
         x, y = self.states(batch, for_labels=labels_at is not None)
@@ -319,7 +319,16 @@ class Transformer(nn.Module, DensityModel):
     @property
     def is_term_alone(self) -> bool:
         """Whether all label logits are the linear term alone, because the network was never trained."""
-        parts = (*self.label_head.parameters(), *self.end_head.parameters())
+        return self._is_term_alone_with(self.label_head, self.end_head)
+
+    def _is_term_alone_at(self, batch: Batch, labels_at: NDArray[np.bool_]) -> bool:
+        """The same for these positions: the ends of sequences have a head of their own."""
+        if (labels_at & ~batch.at_end).any():
+            return self.is_term_alone
+        return self._is_term_alone_with(self.end_head)
+
+    def _is_term_alone_with(self, *heads: LabelHead) -> bool:
+        parts = (part for head in heads for part in head.parameters())
         return self.linear is not None and not self.training and not any(bool(part.any()) for part in parts)
 
     @property

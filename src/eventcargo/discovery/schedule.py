@@ -1,0 +1,142 @@
+"""Schedule: when each stage of a run has to end, and whether there is time for models at all.
+
+The limit is shared out by what stages are expected to take (`estimate`) and by the pace of this machine: how
+long a second of processor time takes here, measured while the first stage runs. Where other programs work on
+the same cores, it takes longer.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from eventcargo.deadline import Deadline
+from eventcargo.discovery.config import ENDS, TRAINING, DiscoverConfig
+from eventcargo.discovery.estimate import least_network_seconds, stage_costs
+from eventcargo.durations import rounded_up
+from eventcargo.errors import ConfigError, argument
+from eventcargo.events import EventDataset
+
+STAGES = ("baseline", "linear term", "extract", "fuse", "verify", "rules", "judge", "report")
+"""The stages in their order; of training only what is worth beginning it for."""
+
+START = 0.5
+"""Processor seconds of what even the shortest run loads and writes."""
+
+LOADING = 1.5
+"""Processor seconds until torch and all else that models need is loaded."""
+
+MOST_PACE = 10.0
+"""Largest pace; a longer time was spent waiting for something else."""
+
+TAIL = {"judge": 0.5}
+"""Share of a stage's work that follows the labels which its deadline cuts off."""
+
+LATE = {"baseline": 0.75, "verify": 0.5, "rules": 0.5}
+"""Share of the time left that a stage on the data gets at least, however late it begins."""
+
+LONGER = 1.2
+"""A limit that is named in place of a refused one is at least this many times as long."""
+
+LEAST = 0.5
+"""A limit is refused if it leaves less than this share of the time that the least of a run is expected to
+take: expectations are rough."""
+
+
+class Schedule:
+    """The times of one run, which began at `started`, a moment of `clock`."""
+
+    def __init__(
+        self,
+        data: EventDataset,
+        config: DiscoverConfig,
+        started: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._config, self._started, self._clock = config, started, clock
+        self._costs = {**stage_costs(data, config), "start": START, "loading": LOADING}
+        self._network = least_network_seconds(data, config)
+        self.pace = 1.0
+        """Seconds that a second of processor time takes."""
+
+    @property
+    def end(self) -> Deadline:
+        """When the whole run has to end."""
+        return self._at(1.0)
+
+    def end_of(self, stage: str) -> Deadline:
+        """When a stage has to end: at its share of the limit, or earlier if later stages need the time.
+
+        A stage on the data that begins late still gets a share of the time that is left (`LATE`).
+        """
+        known = "linear term" if stage == "train" else stage
+        later = self._seconds(STAGES[STAGES.index(known) + 1 :]) + TAIL.get(stage, 0) * self._seconds(
+            (known,)
+        )
+        share = TRAINING[self._config.preset] if stage == "train" else ENDS[stage]
+        wanted = min(self._at(share).at, self.end.at - later)
+        least = self.end.share(LATE[stage]).at if stage in LATE else -math.inf
+        return Deadline(max(wanted, least), self._clock)
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Measure the pace within the block."""
+        began, used = self._clock(), time.process_time()
+        yield
+        pace = (self._clock() - began) / max(time.process_time() - used, 1e-3)
+        self.pace = min(max(pace, 1.0), MOST_PACE)
+
+    @property
+    def has_time_for_models(self) -> bool:
+        """Whether there is time for the linear term and all that follows."""
+        return self.end.left >= self._models_seconds
+
+    @property
+    def enough(self) -> str:
+        """A limit with which there would be time for models."""
+        return rounded_up(self._used + self._models_seconds)
+
+    @property
+    def _models_seconds(self) -> float:
+        return self._seconds(("loading", *STAGES[1:]))
+
+    def refuse_too_short(self) -> None:
+        """Refuse a limit in which not even the boundaries of a classical method could be found."""
+        if self.end.left < LEAST * self._seconds(("start", "baseline", "report")):
+            raise self.too_short()
+
+    def too_short(self) -> ConfigError:
+        """The refusal of a limit, with what the least of a run takes."""
+        least = self._seconds(("start", "baseline", "report"))
+        enough = max(self._used + least + self._seconds(("verify",)), LONGER * self._config.seconds)
+        return ConfigError(
+            f"{argument('max_time', self._config.max_time)}: loading, reading and what was begun took "
+            f"{self._used:.1f} s, and the least that a run does takes about {least:.1f} s more; allow "
+            f"{rounded_up(enough)} or more"
+        )
+
+    def refuse_network(self) -> None:
+        """Refuse a limit in which the network of a preset without a linear term could not be trained at all.
+
+        This is rough, so that nothing need be loaded; training measures it.
+        """
+        needed = self._seconds(("loading",)) + self.pace * self._network
+        if self._config.device != "cpu" or self.end_of("train").left >= LEAST * needed:
+            return
+        raise ConfigError(
+            f"{argument('max_time', self._config.max_time)}: it leaves "
+            f"{max(self.end_of('train').left, 0):.0f} s for training, but this Transformer takes about "
+            f"{needed:.0f} s here to be checked, trained and measured at all; allow "
+            f"{rounded_up((self._used + needed) / TRAINING[self._config.preset])} or more, or use a smaller "
+            f"{argument('size')}"
+        )
+
+    @property
+    def _used(self) -> float:
+        return self._clock() - self._started
+
+    def _seconds(self, stages: Sequence[str]) -> float:
+        return self.pace * sum(self._costs[stage] for stage in stages)
+
+    def _at(self, share: float) -> Deadline:
+        return Deadline(self._started + share * self._config.seconds, self._clock)
