@@ -1,8 +1,8 @@
 """Schedule: when each stage of a run has to end, and whether there is time for models at all.
 
 The limit is shared out by what stages are expected to take (`estimate`) and by the pace of this machine: how
-long a second of processor time takes here, measured while stages on the data run. Where other programs work on
-the same cores, it takes longer.
+long a second of processor time takes here, measured while stages on the data run. Where other programs work
+on the same cores, it takes longer.
 """
 
 import math
