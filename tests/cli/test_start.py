@@ -99,6 +99,7 @@ def test_rules_load_the_readers_alone(tmp_path: Path) -> None:
     run("simulate", "short", tmp_path / "data", "--sequences", "300", "--seed", "100")
     tables = (tmp_path / "data" / "events.parquet", "--labels", tmp_path / "data" / "labels.parquet")
     run("discover", *tables, "--out", tmp_path / "run", "--preset", "fast", "--steps", "2")
+    (tmp_path / "run" / "rules.json").unlink()
     ((code, told, loaded),) = after_commands([("rules", str(tmp_path / "run"))])
     assert code == 0, told
     assert loaded <= {"polars", "pyarrow", "scipy", "pandas"}  # pyarrow loads pandas where it is installed

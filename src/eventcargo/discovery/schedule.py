@@ -1,8 +1,8 @@
 """Schedule: when each stage of a run has to end, and whether there is time for models at all.
 
 The limit is shared out by what stages are expected to take (`estimate`) and by the pace of this machine: how
-long a second of processor time takes here, measured while the first stage runs. Where other programs work on
-the same cores, it takes longer.
+long a second of processor time takes here, measured while stages on the data run. Where other programs work
+on the same cores, it takes longer.
 """
 
 import math
@@ -29,8 +29,11 @@ LOADING = 1.5
 MOST_PACE = 10.0
 """Largest pace; a longer time was spent waiting for something else."""
 
-TAIL = {"judge": 0.5}
-"""Share of a stage's work that follows the labels which its deadline cuts off."""
+TREES = 0.4
+"""Processor seconds until scikit-learn, which grows the trees of verdicts, is loaded."""
+
+TAIL = {"judge": 0.75}
+"""Share of a stage's work, besides that on single labels, which its deadline does not cut."""
 
 LATE = {"baseline": 0.75, "verify": 0.5, "rules": 0.5}
 """Share of the time left that a stage on the data gets at least, however late it begins."""
@@ -54,7 +57,8 @@ class Schedule:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._config, self._started, self._clock = config, started, clock
-        self._costs = {**stage_costs(data, config), "start": START, "loading": LOADING}
+        costs = stage_costs(data, config)
+        self._costs = {**costs, "judge": costs["judge"] + TREES, "start": START, "loading": LOADING}
         self._network = least_network_seconds(data, config)
         self.pace = 1.0
         """Seconds that a second of processor time takes."""

@@ -147,7 +147,8 @@ class Discovery:
         model = self._fitted_model() if self._has_model() else None
         self._stage("fuse", lambda: self._fuse(model))
         if self.config.verifies:
-            self._stage("verify", lambda: self._verify(model))
+            with self._schedule.measured():
+                self._stage("verify", lambda: self._verify(model))
         graph = read_graph(self._path(GRAPH))
         self._stage("rules", lambda: self._rules(graph))
         self._stage("judge", lambda: self._judge(graph))
