@@ -1,7 +1,15 @@
 import pytest
 
 from eventcargo.discovery.config import ENDS, TRAINING, DiscoverConfig
-from eventcargo.discovery.schedule import LATE, LOADING, MOST_PACE, START, Schedule
+from eventcargo.discovery.schedule import (
+    LATE,
+    LOADING,
+    MOST_PACE,
+    OF_LABELS,
+    START,
+    WORTH,
+    Schedule,
+)
 from eventcargo.durations import parse_duration
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
@@ -78,6 +86,16 @@ def test_models_need_time_to_be_loaded_and_fitted(
     data: EventDataset, limit: str, pace: float, expected: bool
 ) -> None:
     assert schedule(data, limit, pace=pace).has_time_for_models is expected
+
+
+def test_models_are_begun_if_there_is_time_for_those_of_some_labels() -> None:
+    many = simulate("fleet", sequences=500, event_types=2000, labels=60, seed=100).data
+    made = schedule(many, "1h")
+    of_all, of_labels = made._models_seconds, made._seconds(OF_LABELS)
+    assert 0.1 * of_all < of_labels
+    some, none = (f"{of_all - (1 - share) * of_labels:.2f}s" for share in (1.05 * WORTH, 0.95 * WORTH))
+    assert schedule(many, some).has_time_for_models
+    assert not schedule(many, none).has_time_for_models
 
 
 def test_the_limit_that_is_named_is_enough_for_models(data: EventDataset) -> None:

@@ -29,6 +29,12 @@ LOADING = 1.5
 MOST_PACE = 10.0
 """Largest pace; a longer time was spent waiting for something else."""
 
+OF_LABELS = ("linear term", "extract")
+"""Stages that models need and that take the most frequent labels first."""
+
+WORTH = 0.25
+"""Share of the labels whose models are worth beginning: the others keep the boundaries of the baseline."""
+
 TREES = 0.4
 """Processor seconds until scikit-learn, which grows the trees of verdicts, is loaded."""
 
@@ -92,8 +98,8 @@ class Schedule:
 
     @property
     def has_time_for_models(self) -> bool:
-        """Whether there is time for the linear term and all that follows."""
-        return self.end.left >= self._models_seconds
+        """Whether there is time for the models of some labels and for all that follows."""
+        return self.end.left >= self._models_seconds - (1 - WORTH) * self._seconds(OF_LABELS)
 
     @property
     def enough(self) -> str:
