@@ -3,7 +3,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from eventcargo import ConfigError, EventDataset, EventSequence
+from eventcargo import ConfigError, EventDataset, EventSequence, LabelGraph, write_graph
 from eventcargo.cli.explain import _found, _unmoved
 from eventcargo.oneshot.explain import MOVES, Explanation
 
@@ -91,3 +91,10 @@ def test_a_label_that_no_single_event_moves(probability: float, so_far: list[flo
     assert first == "No single event changes bad by more than 0.01 nats."
     assert len(rest) == len(said)
     assert all(words in line for words, line in zip(said, rest, strict=True))
+
+
+def test_a_run_without_a_model_says_why(tmp_path: Path) -> None:
+    write_graph(LabelGraph.from_boundaries({"brake": []}), tmp_path / "graph.parquet")
+    said = run("explain", tmp_path, "--events", "A,B", code=1).stderr
+    assert "no time to fit a model" in said
+    assert "--max-time" in said

@@ -8,6 +8,7 @@ import typer
 import eventcargo
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import recall
+from eventcargo.discovery.run_folder import GRAPH, MODEL
 from eventcargo.errors import ConfigError, counted
 from eventcargo.models.loading import load_model
 from eventcargo.sequences import EventSequence
@@ -52,7 +53,9 @@ def explain(
 ) -> None:
     """Show which events raised or lowered the labels of one sequence, when and by how much."""
     chosen = _chosen(run, sequence, events, times)
-    model = load_model(run / "model", device)
+    if (run / GRAPH).exists() and not (run / MODEL).exists():
+        raise ConfigError(f"{run} had no time to fit a model; run discover with a longer --max-time")
+    model = load_model(run / MODEL, device)
     explanation = eventcargo.explain(model, chosen, label or None)
     if as_json:
         print_json(_content(explanation))
