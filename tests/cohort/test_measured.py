@@ -8,7 +8,9 @@ import polars as pl
 import pytest
 
 from eventcargo import Cohort, EventDataset, find_boundaries
+from eventcargo.baselines.levels import Levels
 from eventcargo.discovery import DiscoverConfig, discover
+from eventcargo.statistics.g2 import IndependenceTest
 
 
 def measured(decides: Callable[[float], bool], seed: int = 0) -> EventDataset:
@@ -71,3 +73,16 @@ def test_a_threshold_between_two_quantiles_is_that_next_to_it() -> None:
     (found,) = find_boundaries(data, "iamb").boundary("bad")
     assert found == data.kinds.scales[0][1]
     assert found.startswith("lab >= 2.")
+
+
+@pytest.mark.parametrize(("decides", "settled"), [CAUSES[3], CAUSES[4]])
+def test_thresholds_up_and_down_stay_if_they_say_more_than_that_something_was_measured(
+    decides: Callable[[float], bool], settled: set[str]
+) -> None:
+    data = measured(decides)
+    kinds = data.kinds.numbered(data.event_names)
+    levels = Levels(IndependenceTest(data.presence()), data.positives()[0], kinds, alpha=0.01, min_gain=5.0)
+    cuts = ("lab < 1", "lab >= 9") if len(settled) == 2 else ("lab < 5", "lab >= 5")
+    found = levels.settle([data.event_names.index(cut) for cut in cuts])
+    assert {data.event_names[event] for event in found.boundary} == settled
+    assert set(found.alternatives) <= set(found.boundary)

@@ -5,8 +5,9 @@ other in every test that looks at one of them. Here they compete, given the rest
 
 - **Scale**: of its thresholds the one that explains most stays; what the others would have gained is noted.
   The event type that was measured competes with them, as a threshold that every number passes. A threshold up
-  and one down of the same quantity both stay if both ends promote the label, or both inhibit it; if the label
-  only rises or only falls with the quantity, the better of the two says so.
+  and one down of the same quantity both stay if both ends promote the label, or both inhibit it, and say more
+  than that something was measured; if the label only rises or only falls with the quantity, the better of the
+  two says so.
 - **Family**, the largest first: the family stands for all of its members. A member joins it if it adds
   something that the family does not say; then whatever the others make superfluous goes, the family too. So
   thirty rare members that all cause the label are one line, and of a family with one cause only the cause
@@ -75,13 +76,13 @@ class Levels:
         for scale in dict.fromkeys(kinds.scale_of[event] for event in boundary if event in kinds.scale_of):
             settled = self._settle_scale(settled, scale)
         for event, cuts in kinds.measured.items():
-            if event in settled.boundary or self._is_monotone(settled.boundary, cuts):
-                settled = self._settle_scale(settled, (event, *cuts))
+            settled = self._settle_measured(settled, event, cuts)
         done = list[int]()
         while open_families := self._open_families(settled.boundary, done):
             done.append(open_families[0])
             settled = self._settle_family(settled, done[-1], kinds.families[done[-1]])
-        return settled
+        kept = {cut: gains for cut, gains in settled.alternatives.items() if cut in settled.boundary}
+        return Settled(settled.boundary, kept)
 
     def _open_families(self, boundary: Sequence[int], done: Collection[int]) -> list[int]:
         """The families with a part in the boundary that are not settled yet, the largest first."""
@@ -99,6 +100,13 @@ class Levels:
         alternatives = {cut: gain for cut, gain in gains.items() if cut in own}
         boundary = _replaced(settled.boundary, inside, [best])
         return Settled(boundary, {**settled.alternatives, best: alternatives})
+
+    def _settle_measured(self, settled: Settled, event: int, cuts: Sequence[int]) -> Settled:
+        """Settle what was measured and its thresholds, up and down."""
+        inside = [cut for cut in settled.boundary if cut in cuts]
+        if event in settled.boundary or self._is_monotone(settled.boundary, cuts):
+            return self._settle_scale(settled, (event, *cuts))
+        return self._settle_family(settled, event, inside) if len(inside) > 1 else settled
 
     def _is_monotone(self, boundary: Sequence[int], cuts: Sequence[int]) -> bool:
         """Whether the thresholds of a quantity in a boundary pull the label in opposite directions."""
