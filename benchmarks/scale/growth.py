@@ -84,13 +84,18 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="compare the estimate on points not in the fit")
     parser.add_argument("--limit", type=int, default=400, help="most processor seconds of a point")
     parser.add_argument("--only", default=None, help="measure this size, as JSON, here and print it")
+    parser.add_argument("--data", type=Path, default=None, help="with --only: the folder of its data")
+    parser.add_argument("--make", action="store_true", help="with --only: simulate the data and do no more")
     parser.add_argument("--figure", type=Path, default=None, help="file of the figure")
     parser.add_argument("--docs", type=Path, default=None, help="text that has places for the tables")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
+    if options.only and options.make:
+        fleet(json.loads(options.only)).save(options.data)
+        return
     if options.only:
         resource.setrlimit(resource.RLIMIT_CPU, (options.limit, -1))
-        print(json.dumps(measure(json.loads(options.only))))
+        print(json.dumps(measure(json.loads(options.only), options.data)))
         return
     rows = [point(size, options.limit) for size in sizes(options.large)]
     checks = [point(size, options.limit) for size in named(CHECKS)] if options.check else []
@@ -127,9 +132,11 @@ def point(size: Size, limit: int) -> Row:
         row: Row = json.loads(kept.read_text())
         return row
     command = [sys.executable, "-m", "benchmarks.scale.growth", "--only", json.dumps(size)]
-    command += ["--limit", str(limit)]
-    threads = {"OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=os.environ | threads)
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        command += ["--limit", str(limit), "--data", f"{folder}/data"]
+        subprocess.run([*command, "--make"], check=True, env=environment)
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=environment)
     if done.returncode == -signal.SIGXCPU:
         print(f"skipped: {size} takes more than {limit} seconds", flush=True)
         return {"size": size, "skipped": f"more than {limit} processor seconds"}
@@ -177,12 +184,15 @@ class Measured(Discovery):
         return result
 
 
-def measure(size: Size) -> Row:
-    """Processor seconds and peak memory of every stage of a run."""
-    data = fleet(size)
+def measure(size: Size, folder: Path) -> Row:
+    """Processor seconds and peak memory of every stage of a run on saved data, which are mapped into memory.
+
+    They are simulated in another process, whose memory does not count.
+    """
+    data = EventDataset.load(folder)
     data.fingerprint  # noqa: B018 (computed once; not a part of any stage)
-    with tempfile.TemporaryDirectory() as folder:
-        run = Measured(data, Path(folder) / "run", settings(size))
+    with tempfile.TemporaryDirectory() as place:
+        run = Measured(data, Path(place) / "run", settings(size))
         run.costs = {}
         run.run()
         training = json.loads((run.folder / QUALITY).read_text())["training"]

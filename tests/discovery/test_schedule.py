@@ -127,6 +127,15 @@ def test_a_limit_too_short_for_a_large_network_is_refused_with_the_time_needed(d
     schedule(data, enough, now=1.0, preset="paper").refuse_network()
 
 
+def test_a_limit_that_leaves_no_time_for_phase_1_of_a_large_network_is_refused(data: EventDataset) -> None:
+    made = schedule(data, "1h", preset="paper")
+    made._network, made._phase_1 = 1.0, 3600.0
+    with pytest.raises(
+        ConfigError, match=r"1260 s for phase 1, .* and 3600 s to test a block .* allow 2h52m"
+    ):
+        made.refuse_network()
+
+
 def test_a_small_network_is_not_refused(data: EventDataset) -> None:
     schedule(data, "20s", now=1.0, preset="paper", size="tiny").refuse_network()
 

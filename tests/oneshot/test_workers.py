@@ -1,6 +1,8 @@
 import os
+import time
 from copy import deepcopy
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ import scipy.sparse as sp
 import torch
 
 from eventcargo import EventDataset
+from eventcargo.deadline import Deadline
+from eventcargo.edges import EdgeFolder
 from eventcargo.errors import ConfigError
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
@@ -66,3 +70,27 @@ def test_a_large_model_leaves_memory_for_fewer_processes(fitted: Transformer, ch
 def test_too_little_memory_is_refused(fitted: Transformer, chain: EventDataset) -> None:
     with pytest.raises(ConfigError, match="max_memory='100M' is too small"):
         pool_size(fitted, task_of(chain, ExtractConfig(max_memory="100M")))
+
+
+class Slow(Oracle):
+    """Takes long for one batch, unless it is cut short."""
+
+    ended = False
+
+    def densities(self, *_: Any, **__: Any) -> Any:
+        time.sleep(20)
+        self.ended = True
+
+
+def test_the_work_on_a_batch_is_cut_when_the_time_is_over(
+    oracle: Oracle, sampled: EventDataset, tmp_path: Path
+) -> None:
+    slow = Slow(oracle.process)
+    every = sp.csr_array(np.ones((len(sampled), len(sampled.label_names)), np.int8))
+    seeds = np.zeros(len(sampled), np.int64)
+    deadline = Deadline(time.monotonic() + 1)
+    task = Task(sampled, Cases(every, every), seeds, 256, ExtractConfig(test="total"), deadline=deadline)
+    folder = EdgeFolder.create(tmp_path / "edges", {}, resume=False)
+    assert task.score_shard(0, slow, folder) == 0
+    assert not slow.ended
+    assert not folder.shard(0).exists()

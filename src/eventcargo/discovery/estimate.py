@@ -106,6 +106,10 @@ SECONDS_A_WEIGHT = 2.5e-11
 LEAST_SEQUENCES, LEAST_POSITIONS = 100, 6 * 1_024
 """Sequences checked and measured at least, and positions of two steps, which take three times as long."""
 
+BLOCK, PASSES = 256, 12.0
+"""Sequences of a block of phase 1, as in `oneshot/score_shard.py`, which needs torch, and about how often the
+paper's test passes each of their events through the network."""
+
 BYTES_A_WEIGHT = 16.0
 """Memory of a weight, its gradient and moments."""
 
@@ -170,6 +174,14 @@ def least_network_seconds(data: "EventDataset", config: DiscoverConfig) -> float
     """Processor seconds of the least for which a network is begun: two checks, two steps, the measurement."""
     length = min(data.n_events / max(len(data), 1), config.max_length)
     positions = LEAST_SEQUENCES * length + LEAST_POSITIONS
+    return SECONDS_A_WEIGHT * _weights_of_blocks(config.transformer) * positions
+
+
+def least_phase_1_seconds(data: "EventDataset", config: DiscoverConfig) -> float:
+    """Processor seconds of the least for which phase 1 of a network alone is begun: a block of sequences."""
+    labelled = int((data.label_rows.lengths > 0).sum()) / max(len(data), 1)
+    length = min(data.n_events / max(len(data), 1), config.max_length)
+    positions = PASSES * min(BLOCK, len(data)) * labelled * length
     return SECONDS_A_WEIGHT * _weights_of_blocks(config.transformer) * positions
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from eventcargo.deadline import Deadline
 from eventcargo.discovery.config import ENDS, TRAINING, DiscoverConfig
-from eventcargo.discovery.estimate import least_network_seconds, stage_costs
+from eventcargo.discovery.estimate import least_network_seconds, least_phase_1_seconds, stage_costs
 from eventcargo.durations import rounded_up
 from eventcargo.errors import ConfigError, argument
 from eventcargo.events import EventDataset
@@ -65,7 +65,10 @@ class Schedule:
         self._config, self._started, self._clock = config, started, clock
         costs = stage_costs(data, config)
         self._costs = {**costs, "judge": costs["judge"] + TREES, "start": START, "loading": LOADING}
-        self._network = least_network_seconds(data, config)
+        self._network, self._phase_1 = (
+            least_network_seconds(data, config),
+            least_phase_1_seconds(data, config),
+        )
         self.pace = 1.0
         """Seconds that a second of processor time takes."""
 
@@ -126,19 +129,23 @@ class Schedule:
         )
 
     def refuse_network(self) -> None:
-        """Refuse a limit in which the network of a preset without a linear term could not be trained at all.
+        """Refuse a limit in which the network of a preset without a linear term could not be used at all.
 
         This is rough, so that nothing need be loaded; training measures it.
         """
-        needed = self._seconds(("loading",)) + self.pace * self._network
-        if self._config.device != "cpu" or self.end_of("train").left >= LEAST * needed:
+        share = TRAINING[self._config.preset]
+        train = self._seconds(("loading",)) + self.pace * self._network
+        test = self.pace * self._phase_1
+        for_train = max(self.end_of("train").left, 0.0)
+        for_test = max(self.end_of("extract").left - for_train, 0.0)
+        if self._config.device != "cpu" or (for_train >= LEAST * train and for_test >= LEAST * test):
             return
+        enough = max((self._used + train) / share, test / (ENDS["extract"] - share))
         raise ConfigError(
-            f"{argument('max_time', self._config.max_time)}: it leaves "
-            f"{max(self.end_of('train').left, 0):.0f} s for training, but this Transformer takes about "
-            f"{needed:.0f} s here to be checked, trained and measured at all; allow "
-            f"{rounded_up((self._used + needed) / TRAINING[self._config.preset])} or more, or use a smaller "
-            f"{argument('size')}"
+            f"{argument('max_time', self._config.max_time)}: it leaves {for_train:.0f} s for training and "
+            f"{for_test:.0f} s for phase 1, but this Transformer takes about {train:.0f} s here to be "
+            f"checked, trained and measured at all and {test:.0f} s to test a block of sequences; allow "
+            f"{rounded_up(enough)} or more, or use a smaller {argument('size')}"
         )
 
     @property

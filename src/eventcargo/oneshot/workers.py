@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from eventcargo.deadline import NEVER, Deadline, OutOfTime
+from eventcargo.deadline import NEVER, Deadline, OutOfTime, cut_at
 from eventcargo.edges import EdgeFolder
 from eventcargo.errors import ConfigError, argument
 from eventcargo.events import EventDataset
@@ -61,9 +61,12 @@ class Task:
         return len(self.rows(number))
 
     def score_shard(self, number: int, model: DensityModel, folder: EdgeFolder) -> int:
-        """Score a shard, write it and return its number; nothing is written if the time runs out."""
+        """Score a shard, write it and return its number; nothing is written if the time runs out.
+
+        One batch of a large Transformer takes minutes: the work is cut within it.
+        """
         rows = self.rows(number)
-        with suppress(OutOfTime):
+        with suppress(OutOfTime), cut_at(self.deadline):
             table = score_shard(
                 model,
                 self.data.select(rows),
