@@ -76,7 +76,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.accuracy.hiding
 	$(BIN)/python -m benchmarks.accuracy.fusion_oracle
 	$(BIN)/python -m benchmarks.scale.fusing --votes 13500000
-	$(BIN)/python -m benchmarks.scale.growth --check --figure docs/growth.png --docs docs/results.md
+	$(BIN)/python -m benchmarks.scale.growth --large --check --figure docs/growth.png --docs docs/results.md
 	$(BIN)/python -m benchmarks.accuracy.coverage
 	$(BIN)/python -m benchmarks.accuracy.criteria --figure docs/criteria.png
 	$(BIN)/python -m benchmarks.paper.run --minutes 6 --figures docs --docs docs/paper.md
