@@ -8,7 +8,7 @@ DEMO := demo-data
 .PHONY: help setup demo test fast check bench clean
 help:
 	@echo "make setup   .venv with the program $(BIN)/eventcargo"
-	@echo "make demo    simulate a small fleet, find its causes, write a report (minutes)"
+	@echo "make demo    simulate a small fleet, find its causes, write a report (a minute)"
 	@echo "make test    all checks and tests"
 	@echo "make fast    tests without the slow ones"
 	@echo "make check   formatting, lint, types, import contracts"
