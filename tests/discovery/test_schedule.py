@@ -114,7 +114,8 @@ def test_a_limit_that_reading_has_used_up_is_refused_with_the_time_needed(data: 
 
 
 def test_a_limit_is_not_refused_while_it_may_do(data: EventDataset) -> None:
-    schedule(data, "5s", now=5 - 0.9 * START).refuse_too_short()
+    assert schedule(data, "5s", now=5 - 0.9 * START).end.left > 0
+    schedule(data, "5s", now=5 - 0.9 * START).refuse_too_short()  # raises nothing
 
 
 def test_a_limit_too_short_for_a_large_network_is_refused_with_the_time_needed(data: EventDataset) -> None:
@@ -137,8 +138,15 @@ def test_a_limit_that_leaves_no_time_for_phase_1_of_a_large_network_is_refused(d
 
 
 def test_a_small_network_is_not_refused(data: EventDataset) -> None:
-    schedule(data, "20s", now=1.0, preset="paper", size="tiny").refuse_network()
+    small, large = (schedule(data, "20s", now=1.0, preset="paper", size=size) for size in ("tiny", "paper"))
+    assert small._network < large._network
+    small.refuse_network()  # raises nothing
 
 
 def test_what_another_device_takes_is_not_known(data: EventDataset) -> None:
-    schedule(data, "20s", now=1.0, preset="paper", device="cuda").refuse_network()
+    elsewhere, here = (
+        schedule(data, "20s", now=1.0, preset="paper", device=name) for name in ("cuda", "cpu")
+    )
+    elsewhere.refuse_network()  # raises nothing
+    with pytest.raises(ConfigError):
+        here.refuse_network()

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from eventcargo import read_graph
+from eventcargo.cohort.config import read_cohort
 
 from ..cli.program import run
 
@@ -119,6 +120,10 @@ def test_streams_without_ids_are_cut_into_windows(tables: Path) -> None:
         table = pl.read_csv(tables / f"{name}.csv").filter(pl.col("VIN").str.len_chars() < 5)
         table.rename({"VIN": "host"}).write_csv(tables / f"{name}.csv")
     quickly([*DATED, *shlex.split(windows)])
+    cohort, summary = read_cohort(tables / "run" / "cohort.json")
+    assert (cohort.index, cohort.every, cohort.group) == ("windows", "1h", "host")
+    assert summary["cases"] + summary["empty_cases"] > 0  # failures come days after the last event
+    assert (tables / "run" / "report.html").exists()
 
 
 def test_every_option_named_in_a_sentence_is_tried() -> None:
