@@ -30,7 +30,9 @@ def _llama(n_ids: int = 7, seed: int = 0, **knobs: Any) -> Any:
 
 def _gpt2() -> Any:
     config = transformers.GPT2Config(vocab_size=7, n_positions=64, n_embd=16, n_layer=2, n_head=2)
-    return transformers.GPT2LMHeadModel(config)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return transformers.GPT2LMHeadModel(config)
 
 
 def _gemma2() -> Any:
@@ -38,7 +40,9 @@ def _gemma2() -> Any:
     config = transformers.Gemma2Config(
         vocab_size=7, head_dim=8, num_key_value_heads=2, final_logit_softcapping=0.5, **SIZES
     )
-    return transformers.Gemma2ForCausalLM(config)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return transformers.Gemma2ForCausalLM(config)
 
 
 def _batch(data: EventDataset) -> Batch:

@@ -93,7 +93,7 @@ class HuggingFace(DensityModel):
         """Whether logits are the plain output layer; some models scale or squash them afterwards."""
         ids = torch.tensor([[BOS]], device=self.device)
         plain = self.model.get_output_embeddings()(self._hidden(ids))
-        return torch.allclose(plain.float(), self.model(input_ids=ids).logits.float(), atol=1e-4)
+        return torch.allclose(plain.float(), self.model(input_ids=ids).logits.float(), rtol=1e-5, atol=1e-6)
 
     def _hidden(self, ids: Tensor) -> Tensor:
         """Last hidden states: (B, L, D). Padding is on the right, which a causal model does not read."""
