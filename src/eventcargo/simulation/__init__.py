@@ -9,15 +9,21 @@ from eventcargo.simulation.chain import ChainConfig, simulate_chain
 from eventcargo.simulation.clinic import ClinicConfig, simulate_clinic
 from eventcargo.simulation.confounded import ConfoundedConfig, simulate_confounded
 from eventcargo.simulation.exact import ExactConfig, ExactProcess, simulate_exact
+from eventcargo.simulation.family import FamilyConfig, simulate_family
 from eventcargo.simulation.fleet import FleetConfig, simulate_fleet
 from eventcargo.simulation.follows import FollowsConfig, simulate_follows
+from eventcargo.simulation.log_odds import LogOddsConfig, simulate_log_odds
+from eventcargo.simulation.noisy import NoisyConfig, simulate_noisy
+from eventcargo.simulation.noisy_or import NoisyOrConfig, simulate_noisy_or
 from eventcargo.simulation.ordered import OrderedConfig, simulate_ordered
 from eventcargo.simulation.recency import RecencyConfig, simulate_recency
 from eventcargo.simulation.records import Records
 from eventcargo.simulation.repeat import RepeatConfig, simulate_repeat
+from eventcargo.simulation.scarce import ScarceConfig, simulate_scarce
 from eventcargo.simulation.short import ShortConfig, simulate_short
 from eventcargo.simulation.simulated import Simulated
 from eventcargo.simulation.timing import TimingConfig, simulate_timing
+from eventcargo.simulation.twins import TwinsConfig, simulate_twins
 
 __all__ = [
     "RAW_REGIMES",
@@ -58,6 +64,12 @@ REGIMES: Mapping[str, Regime] = {
     "confounded": Regime(ConfoundedConfig, simulate_confounded),
     "short": Regime(ShortConfig, simulate_short),
     "exact": Regime(ExactConfig, simulate_exact),
+    "noisy_or": Regime(NoisyOrConfig, simulate_noisy_or),
+    "log_odds": Regime(LogOddsConfig, simulate_log_odds),
+    "family": Regime(FamilyConfig, simulate_family),
+    "scarce": Regime(ScarceConfig, simulate_scarce),
+    "noisy": Regime(NoisyConfig, simulate_noisy),
+    "twins": Regime(TwinsConfig, simulate_twins),
 }
 
 

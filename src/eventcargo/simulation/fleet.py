@@ -29,7 +29,7 @@ MIN_POSITIVES = 12
 STRAY_SHARE = 0.2
 """Lone occurrences of a cause, as a multiple of the positives of its rarest conjunction."""
 
-COMPANION_CHANCE, PRECURSOR_CHANCE = 0.8, 0.5
+PRECURSOR_CHANCE = 0.5
 MIN_BACKGROUND = 5
 
 HUB_USES, HUB_SHARE = 18, 0.1
@@ -70,6 +70,10 @@ class FleetConfig(Settings):
     """near misses per literal, as a multiple of the conjunction's positives; 0 for none"""
     companion_share: float = setting(0.3, ge=0, le=1)
     """share of causes with a decoy that usually follows closely and causes nothing"""
+    companion_chance: float = setting(0.8, ge=0, le=1)
+    """probability that a companion comes with its cause"""
+    twin_alone: float = setting(0.0, ge=0, le=10)
+    """further occurrences of a companion without its cause, as a multiple of its cause's occurrences"""
     precursor_share: float = setting(0.2, ge=0, le=1)
     """share of causes with a precursor, which often comes before and acts only through the cause"""
     rarest_support: int = setting(40, ge=1)
@@ -97,8 +101,8 @@ class FleetConfig(Settings):
             )
 
 
-def simulate_fleet(config: FleetConfig, seed: int = 0) -> Simulated:
-    """Simulate a fleet.
+def simulate_fleet(config: FleetConfig, seed: int = 0, regime: str = "fleet") -> Simulated:
+    """Simulate a fleet; `regime` names it in the result.
 
     >>> config = FleetConfig(sequences=200, event_types=400, labels=5, max_boundary=4)
     >>> fleet = simulate_fleet(config, seed=1)
@@ -119,7 +123,7 @@ def simulate_fleet(config: FleetConfig, seed: int = 0) -> Simulated:
     names = event_names(config.event_types)
     empty = Cause({}, "at random")
     return assemble(
-        "fleet",
+        regime,
         config,
         seed,
         Columns(lengths, occurrences.events, draw_times(rng, lengths), carried),
@@ -201,9 +205,16 @@ def _plant(
     ]
     causes = Planted.join([stray(rng, rates, config.sequences), *rules_planted])
     step = 1.0 / config.length_mean
-    after = attach(rng, causes, partners.companions, COMPANION_CHANCE, step)
+    after = attach(rng, causes, partners.companions, config.companion_chance, step)
+    alone = stray(rng, _lone_rates(config, causes, partners), config.sequences)
     before = attach(rng, causes, partners.precursors, PRECURSOR_CHANCE, -10 * step)
-    return Planted.join([causes, after, before])
+    return Planted.join([causes, after, alone, before])
+
+
+def _lone_rates(config: FleetConfig, causes: Planted, partners: Partners) -> dict[int, float]:
+    """Expected number of further lone occurrences of each companion."""
+    counts = np.bincount(causes.events, minlength=config.event_types)
+    return {decoy: config.twin_alone * counts[cause] for cause, decoy in partners.companions.items()}
 
 
 def _complete(

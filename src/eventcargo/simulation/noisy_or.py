@@ -1,0 +1,236 @@
+"""The regime `noisy_or`: many weak causes, each of which produces the label by itself now and then.
+
+A cause that occurs produces the label with its own probability, independently of the others; a leak produces
+it without any cause. Some causes have a companion, which usually follows closely, some a precursor, which
+makes the cause more likely; both occur alone too, and depend on the label only through the cause.
+
+The regimes `log_odds` and `family` share the settings and the background: planted events amid background
+events whose number and types are independent of everything else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventcargo.config import Settings, check_at_least, setting
+from eventcargo.errors import ConfigError, argument
+from eventcargo.simulation.arrangement import UNUSED
+from eventcargo.simulation.background import Topics, draw_times
+from eventcargo.simulation.planting import Planted
+from eventcargo.simulation.simulated import Cause, Columns, Simulated, assemble, event_names
+
+MIN_COMMON = 20
+"""Smallest number of event types that are left for the background."""
+
+COMPANION_DISTANCE = 0.02
+"""Mean distance from a cause to its companion, as a share of the sequence."""
+
+
+@dataclass(frozen=True)
+class ScatteredConfig(Settings):
+    """Settings of the regimes that plant single events amid background."""
+
+    sequences: int = setting(3_000, ge=1)
+    """number of sequences"""
+    event_types: int = setting(400, ge=1)
+    """number of event types; all that are not planted are background"""
+    labels: int = setting(12, ge=1)
+    """number of labels"""
+    background_min: int = setting(15, ge=1)
+    """fewest background events of a sequence"""
+    background_max: int = setting(50, ge=1)
+    """most background events of a sequence"""
+    topics: int = setting(10, ge=1)
+    """number of background topics"""
+    zipf: float = setting(1.0, ge=0, le=5)
+    """exponent of the background's Zipf distribution"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_at_least(self, "background_max", self.background_min)
+
+
+@dataclass(frozen=True)
+class NoisyOrConfig(ScatteredConfig):
+    """Settings of the regime `noisy_or`."""
+
+    causes_min: int = setting(2, ge=1)
+    """fewest causes of a label"""
+    causes_max: int = setting(5, ge=1)
+    """most causes of a label"""
+    strength_min: float = setting(0.15, gt=0, le=1)
+    """lowest probability that a cause produces the label"""
+    strength_max: float = setting(0.35, gt=0, le=1)
+    """highest probability that a cause produces the label"""
+    leak: float = setting(0.02, ge=0, le=1)
+    """probability of the label without any cause"""
+    cause_share_min: float = setting(0.05, gt=0, le=0.5)
+    """lowest share of sequences in which a cause occurs"""
+    cause_share_max: float = setting(0.2, gt=0, le=0.5)
+    """highest share of sequences in which a cause occurs"""
+    companion_share: float = setting(0.3, ge=0, le=1)
+    """share of causes with a companion, which causes nothing"""
+    companion_chance: float = setting(0.8, ge=0, le=1)
+    """probability of a companion if its cause occurs"""
+    companion_alone: float = setting(0.03, ge=0, le=1)
+    """probability of a companion if its cause does not occur"""
+    precursor_share: float = setting(0.3, ge=0, le=1)
+    """share of causes with a precursor, which occurs as often as its cause and acts only through it"""
+    precursor_chance: float = setting(0.5, ge=0, le=1)
+    """probability of a cause if its precursor occurs"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("causes", "strength", "cause_share"):
+            check_span(self, name)
+        check_at_least(self, "event_types", 3 * self.labels * self.causes_max + MIN_COMMON)
+
+
+def check_span(config: Settings, name: str) -> None:
+    """Refuse a span whose upper end is below its lower end."""
+    low, high = getattr(config, f"{name}_min"), getattr(config, f"{name}_max")
+    if high < low:
+        raise ConfigError(f"{argument(f'{name}_max', high)}: use at least {argument(f'{name}_min', low)}")
+
+
+def simulate_noisy_or(config: NoisyOrConfig, seed: int = 0) -> Simulated:
+    """Simulate weak causes that act independently of each other.
+
+    >>> config = NoisyOrConfig(sequences=10, labels=1, causes_max=2)
+    >>> simulate_noisy_or(config).rules
+    {'L000': 'E00133 (0.32) | E00202 (0.18, followed by E00088, raised by E00036)'}
+    """
+    rng = np.random.default_rng(seed)
+    cast = Cast.draw(rng, config)
+    occurs = _draw_occurrences(rng, config, cast)
+    carried = noisy_or(rng, occurs.causes, cast.strengths, cast.owners, config.leak)
+    types = np.concatenate([cast.causes, cast.companions, cast.precursors])
+    present = np.concatenate([occurs.causes, occurs.companions, occurs.precursors], axis=1)
+    lengths, events = amid_background(rng, config, types, present, _draw_places(rng, occurs))
+    columns = Columns(lengths, events, draw_times(rng, lengths), carried)
+    return assemble("noisy_or", config, seed, columns, cast.truth(config))
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Every cause: its label, event type, companion and precursor (or `UNUSED`), strength and share."""
+
+    owners: NDArray[np.int64]
+    causes: NDArray[np.int32]
+    companions: NDArray[np.int32]
+    precursors: NDArray[np.int32]
+    strengths: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, config: NoisyOrConfig) -> "Cast":
+        owners = draw_owners(rng, config.labels, config.causes_min, config.causes_max)
+        n = len(owners)
+        causes, companions, precursors = (
+            rng.permutation(config.event_types).astype(np.int32)[: 3 * n].reshape(3, n)
+        )
+        return cls(
+            owners,
+            causes,
+            np.where(_chosen(rng, n, config.companion_share), companions, UNUSED),
+            np.where(_chosen(rng, n, config.precursor_share), precursors, UNUSED),
+            rng.uniform(config.strength_min, config.strength_max, n),
+            rng.uniform(config.cause_share_min, config.cause_share_max, n),
+        )
+
+    def truth(self, config: NoisyOrConfig) -> list[Cause]:
+        """The causes of each label, all of them promoting."""
+        names = event_names(config.event_types)
+        words = [self._words(number, names) for number in range(len(self.causes))]
+        return [
+            Cause({int(self.causes[i]): 1 for i in own}, " | ".join(words[i] for i in own))
+            for own in (np.flatnonzero(self.owners == label) for label in range(config.labels))
+        ]
+
+    def _words(self, number: int, names: Sequence[str]) -> str:
+        words = f"{names[self.causes[number]]} ({self.strengths[number]:.2f}"
+        if self.companions[number] != UNUSED:
+            words += f", followed by {names[self.companions[number]]}"
+        if self.precursors[number] != UNUSED:
+            words += f", raised by {names[self.precursors[number]]}"
+        return f"{words})"
+
+
+def draw_owners(rng: np.random.Generator, labels: int, fewest: int, most: int) -> NDArray[np.int64]:
+    """The label of each cause: every label has `fewest` to `most` causes."""
+    return np.repeat(np.arange(labels), rng.integers(fewest, most, labels, endpoint=True))
+
+
+def _chosen(rng: np.random.Generator, count: int, share: float) -> NDArray[np.bool_]:
+    """A random choice of a share of `count`."""
+    return np.asarray(rng.permutation(count) < round(share * count))
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Where each cause, its companion and its precursor occur, each (sequences, causes)."""
+
+    causes: NDArray[np.bool_]
+    companions: NDArray[np.bool_]
+    precursors: NDArray[np.bool_]
+
+
+def _draw_occurrences(rng: np.random.Generator, config: NoisyOrConfig, cast: Cast) -> Occurrences:
+    """Precursors first, then causes, then companions.
+
+    A cause keeps its share: without its precursor it occurs as much less often as it occurs more often with
+    it.
+    """
+    shape = (config.sequences, len(cast.causes))
+    precursors = (rng.random(shape) < cast.shares) & (cast.precursors != UNUSED)
+    without = cast.shares * (1 - config.precursor_chance) / (1 - cast.shares)
+    without = np.where(cast.precursors == UNUSED, cast.shares, without)
+    causes = rng.random(shape) < np.where(precursors, config.precursor_chance, without)
+    chance = np.where(causes, config.companion_chance, config.companion_alone)
+    companions = (rng.random(shape) < chance) & (cast.companions != UNUSED)
+    return Occurrences(causes, companions, precursors)
+
+
+def _draw_places(rng: np.random.Generator, occurs: Occurrences) -> NDArray[np.float64]:
+    """Random places in [0, 1); a companion closely follows its cause, a precursor comes before it."""
+    causes, companions, precursors = rng.random((3, *occurs.causes.shape))
+    close = causes + rng.exponential(COMPANION_DISTANCE, causes.shape)
+    companions = np.where(occurs.causes, np.minimum(close, 1 - 1e-9), companions)
+    precursors = np.where(occurs.causes, precursors * causes, precursors)
+    return np.concatenate([causes, companions, precursors], axis=1)
+
+
+def noisy_or(
+    rng: np.random.Generator,
+    present: NDArray[np.bool_],
+    strengths: NDArray[np.float64],
+    owners: NDArray[np.int64],
+    leak: float,
+) -> NDArray[np.bool_]:
+    """The labels, (sequences, labels): each cause that is present may produce its label, as may the leak."""
+    spared = 1 - present * strengths
+    labels = range(int(owners.max()) + 1)
+    missed = np.stack([spared[:, owners == label].prod(1) for label in labels], axis=1)
+    return np.asarray(rng.random(missed.shape) >= (1 - leak) * missed)
+
+
+def amid_background(
+    rng: np.random.Generator,
+    config: ScatteredConfig,
+    types: NDArray[np.int32],
+    present: NDArray[np.bool_],
+    places: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Lengths and all events in order: `types` where `present`, at their `places`, amid background."""
+    n = config.sequences
+    rows, columns = np.nonzero(present)
+    planted = Planted(rows.astype(np.int32), types[columns], places[rows, columns])
+    common = np.setdiff1d(np.arange(config.event_types, dtype=np.int32), types)
+    counts = rng.integers(config.background_min, config.background_max, n, endpoint=True)
+    sequences = np.repeat(np.arange(n, dtype=np.int32), counts)
+    filling = Topics(rng, common, config.topics, config.zipf).draw(rng, n, sequences)
+    everything = Planted.join([planted, Planted(sequences, filling, rng.random(len(sequences)))])
+    order = np.lexsort((everything.places, everything.sequences))
+    return np.bincount(everything.sequences, minlength=n), everything.events[order]
