@@ -78,6 +78,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.scale.fusing --votes 13500000
 	$(BIN)/python -m benchmarks.scale.growth --large --check --figure docs/growth.png --docs docs/results.md
 	$(BIN)/python -m benchmarks.accuracy.coverage
+	$(BIN)/python -m benchmarks.accuracy.odds_coverage
 	$(BIN)/python -m benchmarks.accuracy.criteria --figure docs/criteria.png
 	$(BIN)/python -m benchmarks.paper.run --minutes 6 --figures docs --docs docs/paper.md
 	$(BIN)/python -m benchmarks.accuracy.verify

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from eventcargo import DataError, LabelGraph
-from eventcargo.graphs import EDGE_SCHEMA
+from eventcargo.graphs import EDGE_SCHEMA, weight_of
 
 
 def _edges(**columns: list[object]) -> pl.DataFrame:
@@ -125,3 +125,24 @@ def test_a_graph_keeps_the_kinds_of_its_own_event_types_only():
 def test_a_family_is_described_with_its_members(members, text):
     graph = LabelGraph.from_boundaries({"death": ["I50"]})
     assert graph.with_kinds({"I50": members}).describe("I50") == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "weight"),
+    [
+        (3.0, 9.0, "strong"),
+        (2.99, 900.0, "moderate"),
+        (1.5, 9.0, "moderate"),
+        (1.49, 9.0, "weak"),
+        (0.1, 9.0, "weak"),
+        (0.1, 0.34, "moderate"),
+        (0.1, 0.33, "strong"),
+        (0.5, 0.67, "weak"),
+        (0.0, 0.0, "strong"),
+        (None, None, None),
+    ],
+)
+def test_the_weight_of_an_edge_is_that_of_the_end_nearer_to_one(
+    low: float | None, high: float | None, weight: str | None
+) -> None:
+    assert weight_of(low, high) == weight

@@ -1,9 +1,10 @@
 """Every method on every regime and on two real data sets: boundaries, single sequences, time and memory.
 
 Each unit (case, method, seed) leaves a JSON file, so that the script goes on where it was stopped; at the end
-all units become JSON, tables and a figure. A run of ours has a process of its own; the baselines of one data
-set share one, so that their memory is that of all so far. Settings were chosen on seeds from 100 on; seeds
-0 to 4 are for the test.
+all units become JSON, tables and a figure. A run of ours has a process of its own, and so has a rival; the
+baselines of one data set share one, so that their memory is that of all so far. Settings were chosen on seeds
+from 100 on; seeds 0 to 4 are for the test. `--cases weak` is a second group, with weak or disguised effects,
+and has tables and a file of its own.
 Run: `.venv/bin/python -m benchmarks.accuracy.run [--data FOLDER] [--seeds ...] [--cases ...] [--methods ...]
 [--figure docs/accuracy.png --docs docs/results.md]`
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from eventcargo import EventDataset, LabelGraph, evaluate, find_boundaries, read_events, read_graph
 from eventcargo.baselines import METHODS
@@ -32,23 +34,46 @@ from eventcargo.fusion import FuseConfig, fuse_run
 from eventcargo.simulation import simulate
 
 from benchmarks.accuracy.criteria import RULES
-from benchmarks.accuracy.tables import draw, tables
+from benchmarks.accuracy.tables import draw, tables, weak_tables
 from benchmarks.record import PARTS, peak_gigabytes, provenance, save, show
+from benchmarks.rivals import RIVALS
 
-SIMULATED: Mapping[str, Mapping[str, Any]] = {
-    "fleet": {},
-    "fleet-29100": {"event_types": 29_100},
-    "ordered": {},
-    "follows": {},
-    "repeat": {},
-    "timing": {},
-    "recency": {},
-    "chain": {},
-    "confounded": {},
-    "short": {},
+Case = tuple[str, Mapping[str, Any]]
+"""A regime and its settings."""
+
+SIMULATED: Mapping[str, Case] = {
+    "fleet": ("fleet", {}),
+    "fleet-29100": ("fleet", {"event_types": 29_100}),
+    "ordered": ("ordered", {}),
+    "follows": ("follows", {}),
+    "repeat": ("repeat", {}),
+    "timing": ("timing", {}),
+    "recency": ("recency", {}),
+    "chain": ("chain", {}),
+    "confounded": ("confounded", {}),
+    "short": ("short", {}),
 }
-PAPER_SIZE: Mapping[str, Any] = {"event_types": 29_100, "labels": 474, "sequences": 50_000}
-"""The case `fleet-paper`, which is run only when it is asked for (`--cases fleet-paper --max-time 2h`)."""
+PAPER_SIZE: Mapping[str, Case] = {
+    "fleet-paper": ("fleet", {"event_types": 29_100, "labels": 474, "sequences": 50_000})
+}
+"""Run only when it is asked for (`--cases fleet-paper --max-time 2h`)."""
+
+WEAK: Mapping[str, Case] = {
+    "noisy_or": ("noisy_or", {}),
+    "noisy_or-800": ("noisy_or", {"sequences": 800}),
+    "log_odds": ("log_odds", {}),
+    "family": ("family", {}),
+    "scarce-300": ("scarce", {"sequences": 300}),
+    "scarce-1000": ("scarce", {"sequences": 1000}),
+    "scarce-3000": ("scarce", {"sequences": 3000}),
+    "noisy-5": ("noisy", {"label_noise": 0.05}),
+    "noisy-15": ("noisy", {"label_noise": 0.15}),
+    "noisy-30": ("noisy", {"label_noise": 0.30}),
+    "twins-70": ("twins", {"companion_chance": 0.70}),
+    "twins-90": ("twins", {"companion_chance": 0.90}),
+    "twins-97": ("twins", {"companion_chance": 0.97}),
+}
+"""Effects that are weak, scattered, rare, blurred or shared with a companion; `--cases weak`: all of them."""
 
 REAL = ("azure_pdm", "causrca")
 UNREACHABLE = ("Prog_A_701330", "SR_A_67040")
@@ -61,6 +86,9 @@ OURS = {
 }
 """Our presets; that of the paper with a Transformer that can be trained without a GPU."""
 
+STANDARD_METHODS = (*OURS, *METHODS, "predict-all")
+WEAK_METHODS = ("default", "fast", *METHODS, *RIVALS)
+
 WORDS = ("reasons", "rules")
 
 
@@ -68,9 +96,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=None, help="folder of the real data sets")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
-    parser.add_argument("--cases", nargs="+", default=[*SIMULATED, *REAL])
-    parser.add_argument("--methods", nargs="+", default=[*OURS, *METHODS, "predict-all"])
+    parser.add_argument("--cases", nargs="+", default=[*SIMULATED, *REAL], help="`weak`: all weak ones")
+    parser.add_argument("--methods", nargs="+", default=None, help="presets, baselines, rivals")
     parser.add_argument("--max-time", default="15m", help="of a run of ours")
+    parser.add_argument("--rival-seconds", type=float, default=3600.0, help="after which a rival is stopped")
     parser.add_argument(
         "--unit", nargs=3, default=None, help="case, methods (a,b,c) and seed, in this process"
     )
@@ -80,6 +109,12 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, default=None, help="text whose tables are made anew")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
+    if options.cases == ["weak"]:
+        options.cases = [*WEAK]
+    is_weak = any(case in WEAK for case in options.cases)
+    if is_weak and not all(case in WEAK for case in options.cases):
+        parser.error(f"--cases {' '.join(options.cases)}: weak cases and others have files of their own")
+    options.methods = options.methods or (WEAK_METHODS if is_weak else STANDARD_METHODS)
     if options.unit:
         case, methods, seed = options.unit
         for method in methods.split(","):
@@ -92,12 +127,12 @@ def main() -> None:
     rows = [shortened(json.loads(_part(unit, options.parts).read_text())) for unit in done]
     rows.sort(key=lambda row: options.cases.index(row["case"]))
     summary = summarise(rows)
-    made = tables(summary, rows)
+    made = weak_tables(summary) if is_weak else tables(summary, rows)
     show(made, options.docs)
     if options.figure is not None:
         draw(summary, options.figure)
     result = {**provenance(options.seeds), "max_time": options.max_time, "summary": summary, "rows": rows}
-    print(f"written to {save('accuracy', result, options.out)}")
+    print(f"written to {save('weak' if is_weak else 'accuracy', result, options.out)}")
 
 
 Unit = tuple[str, str, int]
@@ -121,10 +156,10 @@ def _is_done(unit: Unit, options: argparse.Namespace) -> bool:
 
 
 def _groups(units: list[Unit]) -> list[list[Unit]]:
-    """Units that run in one process: one of ours, or the baselines of one data set."""
+    """Units that run in one process: one of ours, one of a rival, or the baselines of one data set."""
     found: dict[tuple[str, ...], list[Unit]] = {}
     for case, method, seed in units:
-        alone = method if method in OURS else ""
+        alone = method if method in OURS or method in RIVALS else ""
         found.setdefault((case, alone, str(seed)), []).append((case, method, seed))
     return list(found.values())
 
@@ -136,14 +171,20 @@ def _run(group: list[Unit], options: argparse.Namespace) -> None:
     command += ["--unit", case, methods, str(seed)]
     if options.data is not None:
         command += ["--data", str(options.data)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    limit = options.rival_seconds if methods in RIVALS else None
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
+    except subprocess.TimeoutExpired:
+        print(f"{case} {methods} {seed} stopped after {limit:.0f} seconds", flush=True)
+        return
     options.parts.mkdir(parents=True, exist_ok=True)
     for line in done.stdout.splitlines():
         row = json.loads(line)
         _part((row["case"], row["method"], row["seed"]), options.parts).write_text(line)
         print(describe(row), flush=True)
     if done.returncode:
-        print(f"{case} {methods} {seed} failed: {done.stderr.strip().splitlines()[-1:]}", flush=True)
+        why = done.stderr.strip().splitlines()[-1:]
+        print(f"{case} {methods} {seed} failed with {done.returncode}: {why}", flush=True)
 
 
 def run_unit(case: str, method: str, seed: int, max_time: str, folder: Path | None) -> dict[str, Any]:
@@ -156,11 +197,15 @@ def run_unit(case: str, method: str, seed: int, max_time: str, folder: Path | No
     elif method == "predict-all":
         scores = predict_all(data, truth, event_of=comparison.get("event_of"))
         return _unit(case, method, seed, scores, data, time.perf_counter() - began, {})
+    elif method in RIVALS:
+        graph = RIVALS[method](data, seed)
     else:
         graph = find_boundaries(data, method)
     seconds = time.perf_counter() - began
     scores = evaluate(graph, truth, **comparison)
     extra["first_is_true"] = first_is_true(graph, truth, comparison)
+    if "verdicts" in extra:
+        extra["edges_by_verdict"] = edges_by_verdict(scores, extra["verdicts"])
     if case in REAL:
         extra["boundaries"] = graph.boundaries
         promoting = LabelGraph.from_edges(graph.edges.filter(graph.edges["sign"] > 0), graph.support)
@@ -172,8 +217,8 @@ def run_unit(case: str, method: str, seed: int, max_time: str, folder: Path | No
 def load(case: str, seed: int, folder: Path | None) -> tuple[EventDataset, LabelGraph, dict[str, Any]]:
     """Data, truth, and how the two are compared."""
     if case not in REAL:
-        settings = PAPER_SIZE if case == "fleet-paper" else SIMULATED[case]
-        made = simulate(case.split("-")[0], seed=seed, **settings)
+        regime, settings = {**SIMULATED, **PAPER_SIZE, **WEAK}[case]
+        made = simulate(regime, seed=seed, **settings)
         return made.data, made.truth, {}
     assert folder is not None
     data = read_events(folder / case / "events.csv.gz", folder / case / "labels.csv.gz")
@@ -237,6 +282,18 @@ def first_is_true(graph: LabelGraph, truth: LabelGraph, comparison: Mapping[str,
     return sum(bool(found[label]) and event_of(found[label][0]) in true[label] for label in labels)
 
 
+def edges(labels: pl.DataFrame) -> list[int]:
+    """How many of the edges found for some labels are true, and how many there are."""
+    return [int(labels["n_hit"].sum()), int(labels["n_found"].sum())]
+
+
+def edges_by_verdict(scores: Scores, verdicts: Mapping[str, str]) -> dict[str, list[int]]:
+    """True edges and all edges of the labels of each verdict."""
+    table = scores.per_label
+    levels = pl.Series([verdicts.get(label, "none") for label in table["label"]], dtype=pl.String)
+    return {level: edges(table.filter(levels == level)) for level in sorted(set(levels.to_list()))}
+
+
 def _unit(
     case: str,
     method: str,
@@ -255,6 +312,7 @@ def _unit(
         "sequences": len(data),
         **{name: _plain(scores, name) for name in ("micro", "macro", "weighted")},
         "quartiles": quartiles(scores),
+        "edges": edges(scores.per_label),
         "labels_with_a_wrong_event": len(wrong) / max(len(scores.per_label), 1),
         "seconds": round(seconds, 1),
         "gigabytes": round(peak_gigabytes(), 2),
@@ -298,15 +356,36 @@ def summarise(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 name: float(np.mean([figures[name] for figures in known])) if known else None
                 for name in ("precision", "recall", "f1")
             }
+            line[average]["f1_error"] = _error([figures["f1"] for figures in known])
         f1 = [row["macro"]["f1"] for row in part]
         line["macro_f1_range"] = [min(f1), max(f1)]
         for name in ("seconds", "gigabytes", "labels_with_a_wrong_event"):
             line[name] = float(np.mean([row[name] for row in part]))
         line["quartiles"] = _mean_quartiles([row["quartiles"] for row in part])
+        line |= _counted_edges(part)
         told = [row["oneshot"]["weighted"]["f1"] for row in part if row.get("oneshot")]
         line["oneshot_f1"] = float(np.mean(told)) if told else None
         lines.append(line)
     return lines
+
+
+def _error(values: list[float]) -> float | None:
+    """The standard error of a mean over seeds; None with one seed."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+
+
+def _counted_edges(part: list[dict[str, Any]]) -> dict[str, Any]:
+    """True edges and all edges of all seeds, and of each verdict; and the share of false ones."""
+    known = [row for row in part if "edges" in row]
+    true, found = (sum(row["edges"][at] for row in known) for at in (0, 1))
+    rate = 1 - true / found if found else None
+    levels = sorted({level for row in known for level in row.get("edges_by_verdict", {})})
+    by_level = {
+        level: [sum(row["edges_by_verdict"].get(level, [0, 0])[at] for row in known) for at in (0, 1)]
+        for level in levels
+    }
+    told = {"edges_by_verdict": by_level} if by_level else {}
+    return {"edges": [true, found], "false_discovery_rate": rate, **told}
 
 
 def _mean_quartiles(parts: list[list[dict[str, float]]]) -> list[dict[str, float]]:

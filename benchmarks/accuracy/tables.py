@@ -45,6 +45,55 @@ def tables(summary: Sequence[Line], rows: Sequence[Line]) -> dict[str, str]:
     return {name: "\n".join(lines) for name, lines in made.items()}
 
 
+def weak_tables(summary: Sequence[Line]) -> dict[str, str]:
+    """The tables of the weak cases: F1, false edges, and edges by verdict."""
+    methods = _ordered({line["method"] for line in summary})
+    cases = list(dict.fromkeys(line["case"] for line in summary))
+    known = {(line["case"], line["method"]): line for line in summary}
+    made = {f"weak {average}": _best(known, cases, methods, average) for average in ("macro", "weighted")}
+    made["weak false"] = _false(known, cases, methods)
+    made["weak verdicts"] = _verdicts(known, cases)
+    return {name: "\n".join(lines) for name, lines in made.items()}
+
+
+def _best(
+    known: Mapping[tuple[str, str], Line], cases: list[str], methods: list[str], average: str
+) -> Iterator[str]:
+    """F1 and its standard error, one line for each method, the best of each case in bold."""
+    yield from _head(["method", *cases])
+    figures = {key: line[average] for key, line in known.items() if line[average]["f1"] is not None}
+    best = {
+        case: max((f"{f1['f1']:.3f}" for (at, _), f1 in figures.items() if at == case), default="")
+        for case in cases
+    }
+    for method in methods:
+        yield _row([method, *(_with_error(figures.get((case, method)), best[case]) for case in cases)])
+
+
+def _with_error(figures: Line | None, best: str) -> str:
+    if figures is None:
+        return ""
+    f1, error = f"{figures['f1']:.3f}", figures["f1_error"]
+    return (f"**{f1}**" if f1 == best else f1) + ("" if error is None else f" ({error:.3f})")
+
+
+def _false(known: Mapping[tuple[str, str], Line], cases: list[str], methods: list[str]) -> Iterator[str]:
+    """The share of false edges among all that were found, over all seeds."""
+    yield from _head(["method", *cases])
+    for method in methods:
+        rates = [known.get((case, method), {}).get("false_discovery_rate") for case in cases]
+        yield _row([method, *("" if rate is None else f"{rate:.3f}" for rate in rates)])
+
+
+def _verdicts(known: Mapping[tuple[str, str], Line], cases: list[str]) -> Iterator[str]:
+    """False edges of all edges by verdict of the default preset, over all seeds."""
+    counts = [known.get((case, "default"), {}).get("edges_by_verdict", {}) for case in cases]
+    yield from _head(["verdict", *cases])
+    for level in sorted({level for by_level in counts for level in by_level}):
+        found = [by_level.get(level) for by_level in counts]
+        yield _row([level, *("" if at is None else f"{at[1] - at[0]} of {at[1]}" for at in found)])
+
+
 def _ordered(methods: set[str]) -> list[str]:
     return [name for name in OURS if name in methods] + sorted(methods - set(OURS))
 

@@ -20,7 +20,7 @@ from eventcargo.files import atomic_folder, check_same_settings, read_document, 
 POLARITIES = ("present", "absent")
 """Whether a sequence carries the label it is tested for."""
 
-FORMAT, FORMAT_VERSION = "eventcargo-edges", 3
+FORMAT, FORMAT_VERSION = "eventcargo-edges", 4
 
 EDGES: dict[str, pl.DataType] = {
     "sequence": pl.String(),
@@ -66,6 +66,15 @@ GROUP_VOTES: dict[str, pl.DataType] = {
     "votes_exposed": pl.Int64(),  # and their tested sequences in which the event type occurs
     "exposed_exposed": pl.Int64(),
 }
+POOLED: dict[str, pl.DataType] = {
+    "label": pl.String(),
+    "event": pl.String(),
+    "sequences": pl.Int64(),  # in which hiding the event type changes the label's probability
+    "evidence": pl.Int64(),  # sums over these, in grains: log P(label | sequence) - log P(.. | hidden),
+    "effect": pl.Int64(),  # the change of the label's probability,
+    "squares": pl.Int64(),  # in grains of a square: the squares of the evidence of sequences
+    "group_squares": pl.Int64(),  # and of groups of sequences
+}
 TABLES = {
     "edges": EDGES,
     "support": SUPPORT,
@@ -73,8 +82,13 @@ TABLES = {
     "positives": POSITIVES,
     "group_support": GROUP_SUPPORT,
     "group_votes": GROUP_VOTES,
+    "pooled": POOLED,
 }
 """The tables of a shard and their columns; `exposed` counts tested sequences with an event type."""
+
+GRAINS, SQUARE_GRAINS = 2**32, 2**16
+"""Grains per nat and per unit of probability, and per square of a nat. Sums are whole grains: these add up
+alike in any order."""
 
 GROUPED = ("group_support", "group_votes")
 """Tables that are empty, and have no file, if each sequence is its own group."""
@@ -88,7 +102,9 @@ def _empty(name: str) -> Callable[[], pl.DataFrame]:
 class EdgeTable:
     """Edges of single sequences, and the counts of tested and exposed sequences and of positives.
 
-    Without `positives`, which give the base rates, the mutual information of edges is unknown.
+    `pooled` has what all sequences say about a pair, summed before anything is cut off; it is empty if the
+    model has no weights that were fitted without a fold. Without `positives`, which give the base rates, the
+    mutual information of edges is unknown.
 
     >>> table = EdgeTable.join([])
     >>> len(table.edges), table.edges.columns[:3]
@@ -101,6 +117,7 @@ class EdgeTable:
     positives: pl.DataFrame = field(default_factory=_empty("positives"))
     group_support: pl.DataFrame = field(default_factory=_empty("group_support"))
     group_votes: pl.DataFrame = field(default_factory=_empty("group_votes"))
+    pooled: pl.DataFrame = field(default_factory=_empty("pooled"))
 
     def __post_init__(self) -> None:
         for name, schema in TABLES.items():

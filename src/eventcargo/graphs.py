@@ -4,9 +4,11 @@ A table of edges (one row per label and event type) plus every label's support, 
 boundary is still part of the graph. File formats live in `io`.
 """
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import polars as pl
 
@@ -27,13 +29,27 @@ EDGE_SCHEMA: dict[str, pl.DataType] = {
     "gain": pl.Float64(),
     "stability": pl.Float64(),
     "agreement": pl.Float64(),
+    "evidence": pl.Float64(),
+    "evidence_sd": pl.Float64(),
+    "odds_ratio": pl.Float64(),
+    "odds_low": pl.Float64(),
+    "odds_high": pl.Float64(),
 }
 """Columns of `LabelGraph.edges`. sign: 1 promotes, -1 inhibits, 0 or null unknown. threshold: what the
 criterion requires, a frequency or nats of information. ci_low and ci_high: 95 % interval of the frequency.
 gain: what the event type is worth given the rest of the boundary, by the data, in nats per sequence with the
 label. stability: share of bootstrap samples of the sequences in which the edge is kept. agreement: share of
-votes whose effect has the edge's sign. Columns that a method does not fill are null."""
+votes whose effect has the edge's sign. evidence: what hiding the event type costs the log-likelihood of the
+label over all sequences, in nats, by a model that has not seen them; evidence_sd: its standard error.
+odds_ratio: by what factor the odds of the label are higher in sequences with the event type than in others,
+given the presence of the rest of the boundary; odds_low and odds_high: its 95 % interval. Columns that a
+method does not fill are null."""
 
+
+STRONG, MODERATE = 3.0, 1.5
+"""Odds ratios of a strong and of a moderate edge, or 1 / them. As differences of two normal distributions
+they are 0.6 and 0.2 standard deviations (log odds ratio * sqrt(3) / pi; Chinn 2000): beyond Cohen's medium
+effect, and his small one."""
 
 SHOWN_MEMBERS = 3
 """Members of a family that are named where it is described."""
@@ -42,12 +58,29 @@ Alternatives = Mapping[str, Mapping[str, Mapping[str, float]]]
 """For a label and a threshold in its boundary, the gain of each other threshold of the scale in its place."""
 
 
+Weight = Literal["strong", "moderate", "weak"]
+
+
+def weight_of(odds_low: float | None, odds_high: float | None) -> Weight | None:
+    """How much an edge matters at least: by the end of its odds ratio's interval that is nearer to 1.
+
+    A strong edge is surely strong. An edge is weak if its odds ratio is near 1, or if too few sequences show
+    what it is; without an odds ratio it has no weight.
+
+    >>> weight_of(3.1, 5.8), weight_of(1.6, 40.0), weight_of(0.9, 40.0), weight_of(0.1, 0.3)
+    ('strong', 'moderate', 'weak', 'strong')
+    """
+    if odds_low is None or odds_high is None:
+        return None
+    least = max(odds_low, 1 / max(odds_high, sys.float_info.min))
+    return "strong" if least >= STRONG else "moderate" if least >= MODERATE else "weak"
+
+
 @dataclass(frozen=True)
 class LabelGraph:
-    """The boundaries of labels: `edges`, ordered by weight, and the `support` of every label.
+    """The boundaries of labels: `edges`, in order, and the `support` of every label.
 
-    Within a label, event types that promote it precede those that inhibit it; then the largest gain, or else
-    strength, comes first.
+    Within a label, the surest edge comes first: by p-value, then by gain, then by strength.
 
     >>> graph = LabelGraph.from_boundaries({"brake": ["P01", "U02"], "fuel": []})
     >>> graph.boundary("brake"), graph.boundary("fuel")
@@ -96,7 +129,7 @@ class LabelGraph:
         known.update(supports.iter_rows())
         known.update(support or {})
         ordered = given.sort(
-            ["label", pl.col("sign").fill_null(0) < 0, "gain", "strength", "event"],
+            ["label", "p_value", "gain", "strength", "event"],
             descending=[False, False, True, True, False],
             nulls_last=True,
             maintain_order=True,

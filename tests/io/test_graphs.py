@@ -24,6 +24,9 @@ FULL = LabelGraph.from_edges(
             "ci_low": [0.0, 0.01, None],
             "ci_high": [0.2, 0.4, None],
             "p_value": [1e-300, 0.05, None],
+            "odds_ratio": [4.2, 1e-7, None],
+            "odds_low": [3.1, 1e-12, None],
+            "odds_high": [5.8, 0.9, None],
         }
     ),
     support={"empty": 0, "unknown": None},
@@ -120,6 +123,15 @@ def test_unknown_columns_are_counted_in_a_warning(tmp_path):
     with pytest.warns(EventCargoWarning, match=r"ignored 2 unknown columns: note, why") as caught:
         read_graph(tmp_path / "truth.csv")
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".json", ".csv"])
+@pytest.mark.filterwarnings("ignore:CSV cannot hold:eventcargo.EventCargoWarning")
+def test_a_file_from_before_there_were_odds_ratios_is_read(tmp_path, ending):
+    old = LabelGraph(FULL.edges.drop("odds_ratio", "odds_low", "odds_high"), FULL.support)
+    graph = _round_trip(old, tmp_path / f"graph{ending}")
+    assert graph.edges.drop("odds_ratio", "odds_low", "odds_high").equals(old.edges)
+    assert graph.edges["odds_ratio"].null_count() == len(graph)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,12 @@ def test_edges_carry_what_is_known():
     assert network.edges["event:x", "label:a"] == {"strength": 0.5, "sign": -1}
 
 
+def test_edges_carry_their_odds_ratio():
+    edges = pl.DataFrame({"label": ["a"], "event": ["x"], "odds_ratio": [4.2], "odds_low": [3.1]})
+    network = graph_to_networkx(LabelGraph.from_edges(edges))
+    assert network.edges["event:x", "label:a"] == {"odds_ratio": 4.2, "odds_low": 3.1}
+
+
 def test_strengths_are_frequencies_where_known():
     edges = pl.DataFrame({"label": ["a", "a"], "event": ["x", "y"], "frequency": [0.25, None]})
     strengths = graph_to_strengths(LabelGraph.from_edges(edges))

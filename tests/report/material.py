@@ -80,11 +80,12 @@ def garage() -> ReportInput:
         ]
     )
     rows = [
-        ("brake", "P01", 1, 0.8, 1.2, 0.9, 0.6, 0.95, 0.1),
-        ("brake", "U02", -1, 0.3, 0.7, -0.6, 0.1, 0.5, 0.1),
-        ("fuel", "K03", 1, 0.5, 0.4, 0.4, 0.2, 0.8, 0.1),
+        ("brake", "P01", 1, 0.8, 1.2, 0.9, 0.6, 0.95, 0.1, 14.7, 4.23, 1e7),
+        ("brake", "U02", -1, 0.3, 0.7, -0.6, 0.1, 0.5, 0.1, 0.207, 1e-5, 0.95),
+        ("fuel", "K03", 1, 0.5, 0.4, 0.4, 0.2, 0.8, 0.1, None, None, None),
     ]
     columns = ["label", "event", "sign", "frequency", "strength", "effect", "ci_low", "ci_high", "threshold"]
+    columns += ["odds_ratio", "odds_low", "odds_high"]
     return ReportInput(
         graph=LabelGraph.from_edges(pl.DataFrame(rows, schema=columns, orient="row"), {"horn": 1}),
         data=data,

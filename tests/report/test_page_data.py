@@ -67,6 +67,12 @@ def test_numbers_that_are_unknown_are_left_out() -> None:
     assert build_page_data(content, max_sequences=8).labels[0]["edges"] == [{"event": 0, "effect": 0.1235}]
 
 
+def test_an_edge_with_an_odds_ratio_has_a_weight() -> None:
+    brake, fuel, _ = build_page_data(garage(), max_sequences=8).labels
+    assert [edge.get("weight") for edge in brake["edges"]] == ["strong", "weak"]
+    assert "weight" not in fuel["edges"][0]
+
+
 def test_effects_stand_at_the_places_of_their_events() -> None:
     found = build_page_data(garage(), max_sequences=8)
     sequence = found.labels[0]["sequences"][0]

@@ -124,6 +124,22 @@ def test_a_label_shows_its_causes_with_sign_and_interval(opened: Open) -> None:
     assert "80 % (60 % to 95 %)" in cells
 
 
+def test_a_label_shows_the_odds_of_its_causes_and_what_odds_are(opened: Open) -> None:
+    page = opened(route="#label=brake")
+    first, second = page.locator("table.cards tbody tr").all()
+    assert "\u00d715 (4.2 to >1,000)" in first.inner_text()
+    assert "\u00d70.21 (<0.001 to 0.95)" in second.inner_text()
+    weights = page.locator("table.cards td[data-title=Weight]").all_inner_texts()
+    assert weights == ["strong", "weak"]
+    assert "all other causes alike" in page.locator("p.aside").first.inner_text()
+
+
+def test_a_label_without_odds_has_no_column_for_them(opened: Open) -> None:
+    page = opened(route="#label=fuel")
+    assert page.locator("table.cards tbody tr").count() == 1
+    assert "Odds" not in page.locator("main").inner_text()
+
+
 def test_a_label_shows_its_rule(opened: Open) -> None:
     page = opened(route="#label=brake")
     assert page.locator(".big-rule").inner_text() == "P01 & !U02"

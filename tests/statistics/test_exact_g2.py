@@ -7,7 +7,7 @@ from scipy.stats import chi2_contingency, hypergeom, kstest
 from eventcargo.statistics.exact_g2 import (
     ExactG2,
     PatternCounts,
-    incomparable,
+    incomparable_share,
     max_presence_gain,
     own_residual_information,
     residual_information,

@@ -47,9 +47,7 @@ def test_what_the_arrangement_of_a_member_explains_is_not_added() -> None:
     early = [EventSequence(f"early {i}", ("a", "c", "b"), (0.0, 1.0, 2.0), ()) for i in range(200)]
     none = [EventSequence(f"none {i}", ("b",), (0.0,), ()) for i in range(200)]
     data = EventDataset.from_sequences(late + early + none)
-    label_test = LabelTest(
-        VerifyData(data), 0, [Claim(data.event_names.index("a"), 200.0, 1.0, 1, 10.0)], 10.0
-    )
+    label_test = LabelTest(VerifyData(data), 0, [Claim(data.event_names.index("a"), 200.0, 1.0)], 10.0)
     forward_select([label_test], 5, 0.05)
     assert len(label_test.claims) == 1
 
@@ -93,7 +91,7 @@ def grown_in_strata(together: int, size: int = 5, sure: int = 0) -> str:
         sequences.append(EventSequence(f"{stratum}-{at}", tuple(events), times, ("bad",) * carries))
     data = EventDataset.from_sequences(sequences)
     members = [number for number, name in enumerate(data.event_names) if name.startswith("bit")]
-    label_test = LabelTest(VerifyData(data), 0, [Claim(event, None, None, 1, 1.0) for event in members], 1.0)
+    label_test = LabelTest(VerifyData(data), 0, [Claim(event) for event in members], 1.0)
     forward_select([label_test], 1, 0.05)
     return "".join(data.event_names[claim.event] for claim in label_test.claims[len(members) :])
 
@@ -112,7 +110,7 @@ def test_a_member_that_is_not_given_is_not_added_again() -> None:
     many = "".join(chr(0x4E00 + at) for at in range(MAX_GIVEN))
     data = draw(lambda events: "a" in events, dict.fromkeys("a" + many, 0.05), 500)
     members = [data.event_names.index(name) for name in many + "a"]
-    label_test = LabelTest(VerifyData(data), 0, [Claim(event, None, None, 1, 5.0) for event in members], 5.0)
+    label_test = LabelTest(VerifyData(data), 0, [Claim(event) for event in members], 5.0)
     forward_select([label_test], 1, 0.05)
     assert label_test.members == members
 

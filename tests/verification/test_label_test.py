@@ -12,8 +12,8 @@ ALPHA = 1e-3
 
 
 def label_test(data: EventDataset, members: str, votes: float = 200.0) -> LabelTest:
-    """Claims of one nat a vote on these members; an edge must be worth 20 nats."""
-    claims = [Claim(data.event_names.index(name), votes, 1.0, 1, min_gain=20.0) for name in members]
+    """Claims of one nat a vote on these members; a chosen arrangement must be worth 40 nats."""
+    claims = [Claim(data.event_names.index(name), votes, 1.0) for name in members]
     return LabelTest(VerifyData(data), 0, claims, min_gain=20.0)
 
 

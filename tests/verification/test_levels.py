@@ -116,7 +116,7 @@ def test_knowledge_counts_beside_adjustment() -> None:
 
 def test_other_claims_have_other_arrangements(family_data: EventDataset) -> None:
     numbers = [family_data.event_names.index(name) for name in ("I50", "X01")]
-    first, second = (Claim(number, None, None, 1, 1.0) for number in numbers)
+    first, second = (Claim(number) for number in numbers)
     label_test = LabelTest(VerifyData(family_data), 0, [first], 1.0)
     before = label_test.arranged(0.05)
     assert label_test.arranged(0.05) is before

@@ -55,7 +55,11 @@ def judge(
     if as_json:
         print_json(verdict_notes(verdicts))
         return
-    rows = [[name, verdict.level, "; ".join(verdict.reasons)] for name, verdict in verdicts.items()]
+    rows = [
+        [name, verdict.level, "; ".join(verdict.reasons), "; ".join(verdict.missing)]
+        for name, verdict in verdicts.items()
+    ]
     rows.sort(key=lambda row: LEVELS.index(row[1]), reverse=True)
-    print_table(f"Verdicts on {counted(len(rows), 'label')}", ["label", "verdict", "reasons"], rows)
+    columns = ["label", "are they real?", "reasons", "is that all?"]
+    print_table(f"Verdicts on {counted(len(rows), 'label')}", columns, rows)
     print_lines([f"{count_levels(verdicts)}; written to {run / VERDICTS}."])

@@ -48,5 +48,6 @@ def _permitted(edges: pl.DataFrame, labels: Collection[str], knowledge: Resolved
 
 
 def unfitted_labels(graph: LabelGraph) -> list[str]:
-    """The labels of a fused graph whose edges nobody voted for."""
-    return graph.edges.filter(pl.col("frequency").is_null())["label"].unique().to_list()
+    """The labels of a fused graph for whose edges neither votes nor evidence speak."""
+    silent = pl.col("frequency").is_null() & pl.col("evidence").is_null()
+    return graph.edges.filter(silent)["label"].unique().to_list()

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError, argument
 
-Criterion = Literal["confident", "adaptive", "static", "union", "fpr", "bes", "caig"]
+Criterion = Literal["pooled", "confident", "adaptive", "static", "union", "fpr", "bes", "caig"]
 CRITERIA = get_args(Criterion)
 
 
@@ -14,11 +14,14 @@ CRITERIA = get_args(Criterion)
 class FuseConfig(Settings):
     """Settings of phase 2."""
 
-    criterion: Criterion = "confident"
-    """confident: surely frequent enough, in sequences with or without the label; from the paper: adaptive,
-    static, union (by frequency), fpr, bes, caig (by mutual information)"""
+    criterion: Criterion = "pooled"
+    """pooled: the evidence of all sequences together is no accident; confident: surely frequent enough, in
+    sequences with or without the label; from the paper: adaptive, static, union (by frequency), fpr, bes,
+    caig (by mutual information)"""
     test: Literal["auto", "total", "prefix"] = "auto"
     """the test whose votes count; auto: total if it has votes, else prefix"""
+    alpha: float = setting(0.05, gt=0, lt=1)
+    """pooled: false-discovery rate"""
     min_frequency: float = setting(0.04, ge=0, le=1)
     """confident: smallest share of tested sequences that vote for an edge, lower end of its 95 % interval"""
     min_opportunity: float = setting(0.1, ge=0, le=1)

@@ -11,11 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eventcargo.edges import POLARITIES
+from eventcargo.edges import GRAINS, POLARITIES
 from eventcargo.errors import ConfigError, DataError
-
-GRAINS = 2**32
-"""Grains per nat, and per unit of probability. Sums are whole grains: these add up alike in any order."""
 
 SUMS = ("strength", "effect", "before", "entropy")
 """Columns summed in grains."""

@@ -1,6 +1,7 @@
 """fuse: turn the votes of all sequences into one graph, by a criterion."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.fusion.confidence import Border, lower_end_border, share_border, stability
 from eventcargo.fusion.config import FuseConfig
 from eventcargo.fusion.criteria import adaptive, bes, caig, exceeds, expected_fpr, static, union
+from eventcargo.fusion.evidence import discovered, evidence_stability, in_nats
 from eventcargo.fusion.vote_store import VoteStore, run_votes
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge, Resolved
@@ -56,7 +58,9 @@ def fuse(
     if not store.votes:
         raise DataError("no votes to fuse: no label was tested in any sequence")
     test = store.tests[-1] if config.test == "auto" else config.test
-    polarities = ("present", "absent") if config.criterion == "confident" else ("present",)
+    if config.criterion == "pooled" and not len(store.pooled):
+        config = replace(config, criterion="confident")
+    polarities = ("present", "absent") if config.criterion in ("pooled", "confident") else ("present",)
     rows, support = store.table(test, polarities), store.support(test)
     known = _resolved(knowledge, store, list(support))
     rows = _permitted(rows, known)
@@ -73,6 +77,8 @@ def fuse_run(
 
 def _kept(rows: pl.DataFrame, support: Support, store: VoteStore, config: FuseConfig) -> pl.DataFrame:
     """The edges that the criterion keeps, and the required ones."""
+    if config.criterion == "pooled":
+        return by_evidence(rows, store, support, config)
     if config.criterion == "confident":
         return by_confidence(rows, config.min_frequency, config.min_opportunity)
     if config.criterion in BY_FREQUENCY:
@@ -125,7 +131,7 @@ def _required(known: Resolved) -> pl.DataFrame:
 
 def _signed(edges: pl.DataFrame) -> pl.DataFrame:
     """Edges with the sign of their mean effect and the share of votes that agree with it."""
-    share = pl.col("promoting") / pl.col("votes")
+    share = pl.when(pl.col("votes") > 0).then(pl.col("promoting") / pl.col("votes"))
     sign = pl.col("effect").sign().cast(pl.Int8)
     agreement = pl.when(sign > 0).then(share).when(sign < 0).then(1 - share)
     return edges.with_columns(sign=sign, agreement=agreement)
@@ -201,6 +207,27 @@ def by_confidence(rows: pl.DataFrame, min_frequency: float, min_opportunity: flo
     edges = _of_pairs(edges, pl.col("passes") | pl.col("required"))
     borders = [lower_end_border(share, TAIL, MIN_VOTES) for share in (min_frequency, min_opportunity)]
     return _pooled(_described(edges, _stability(edges, *borders)))
+
+
+def by_evidence(rows: pl.DataFrame, store: VoteStore, support: Support, config: FuseConfig) -> pl.DataFrame:
+    """The edges whose pooled evidence is a discovery, described by their votes if these are sure.
+
+    An edge that evidence alone shows has no frequency and no strength: single sequences do not show it.
+    """
+    sure = by_confidence(rows, config.min_frequency, config.min_opportunity)
+    n_pairs = len(support) * len(store.event_names)
+    evident = discovered(in_nats(store.pooled), sure, n_pairs, config.alpha)
+    evident = evident.with_columns(by_evidence=evidence_stability(evident))
+    edges = evident.join(
+        sure.drop("threshold"), on=PAIR, how="full", coalesce=True, maintain_order="left_right"
+    )
+    edges = edges.filter(pl.col("threshold").is_not_null() | pl.col("required"))
+    return edges.with_columns(
+        pl.col("required").fill_null(False),
+        pl.col("votes", "promoting").fill_null(0),
+        effect=pl.col("effect").fill_null(pl.col("mean_effect")),
+        stability=pl.max_horizontal("stability", "by_evidence"),
+    )
 
 
 def _of_pairs(rows: pl.DataFrame, good: pl.Expr) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from eventcargo.edges import GROUPED, POLARITIES, POSITIVES, EdgeFolder, EdgeTable, summed
+from eventcargo.edges import GROUPED, POLARITIES, POOLED, POSITIVES, EdgeFolder, EdgeTable, summed
 from eventcargo.errors import ConfigError, DataError, argument
 from eventcargo.files import atomic_folder, read_document, write_document
 from eventcargo.fusion.counting import TESTS
@@ -41,6 +41,7 @@ class VoteStore:
     votes: Mapping[Kind, Votes]
     positives: pl.DataFrame
     plan: Mapping[str, Any] = field(default_factory=dict)
+    pooled: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=POOLED))
 
     @classmethod
     def of(cls, table: EdgeTable) -> "VoteStore":
@@ -54,11 +55,12 @@ class VoteStore:
 
     @classmethod
     def _counted(cls, parts: Iterable[EdgeTable], plan: Mapping[str, Any]) -> "VoteStore":
-        count, positives = Count(), [pl.DataFrame(schema=POSITIVES)]
+        count, positives, pooled = Count(), pl.DataFrame(schema=POSITIVES), pl.DataFrame(schema=POOLED)
         for part in parts:
             count.add(part)
-            positives.append(part.positives)
-        return cls(count.votes(), summed(pl.concat(positives)), plan)
+            positives = summed(pl.concat([positives, part.positives]))
+            pooled = summed(pl.concat([pooled, part.pooled]))
+        return cls(count.votes(), positives, plan, pooled)
 
     @classmethod
     def join(cls, stores: "Sequence[VoteStore]") -> "VoteStore":
@@ -68,10 +70,10 @@ class VoteStore:
         is_grouped = any(votes.is_grouped for votes in parts)
         for votes in parts:
             count.add_votes(votes.grouped() if is_grouped else votes)
-        positives = summed(
-            pl.concat([pl.DataFrame(schema=POSITIVES), *(store.positives for store in stores)])
+        positives, pooled = (
+            summed(pl.concat(getattr(store, name) for store in stores)) for name in ("positives", "pooled")
         )
-        return cls(count.votes(), positives, plan)
+        return cls(count.votes(), positives, plan, pooled)
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -189,7 +191,7 @@ def _differing(one: Any, other: Any) -> str:
     return f"{one!r} and {other!r}"
 
 
-FORMAT, FORMAT_VERSION = "eventcargo-votes", 2
+FORMAT, FORMAT_VERSION = "eventcargo-votes", 3
 
 
 def run_votes(run: Path) -> VoteStore:
@@ -262,7 +264,7 @@ def _write(store: VoteStore, target: Path) -> None:
 
 def _tables(store: VoteStore) -> dict[str, pl.DataFrame]:
     """All tables of a store by the names of their files."""
-    tables = {"positives": store.positives}
+    tables = {"positives": store.positives, "pooled": store.pooled}
     for (test, polarity), votes in store.votes.items():
         names = [name for name in TABLES if votes.is_grouped or name not in GROUPED]
         tables |= {f"{test}-{polarity}-{name}": getattr(votes, name) for name in names}
@@ -278,7 +280,10 @@ def read_votes(folder: str | Path) -> VoteStore:
     """Read the votes of a folder; an error names a file that is damaged or belongs to other votes."""
     folder = Path(folder)
     content = _read_plan(folder)
-    positives = _read(folder, "positives", POSITIVES, content)
+    positives, pooled = (
+        _read(folder, name, schema, content)
+        for name, schema in (("positives", POSITIVES), ("pooled", POOLED))
+    )
     votes = {}
     for test, polarity in content["kinds"]:
         names = {name: f"{test}-{polarity}-{name}" for name in TABLES}
@@ -290,7 +295,7 @@ def read_votes(folder: str | Path) -> VoteStore:
             votes[test, polarity] = Votes(test, polarity, **tables)
         except DataError as error:
             raise DataError(f"{folder}, {test}-{polarity}: {error}") from None
-    return VoteStore(votes, positives, content["plan"])
+    return VoteStore(votes, positives, content["plan"], pooled)
 
 
 def _read(

@@ -11,12 +11,11 @@ from functools import cached_property
 
 import polars as pl
 
+from eventcargo.edges import GRAINS, POLARITIES, EdgeTable, summed
 from eventcargo.edges import GROUP_SUPPORT as GROUP_SUPPORT_BY_KIND
 from eventcargo.edges import GROUP_VOTES as GROUP_VOTES_BY_KIND
-from eventcargo.edges import POLARITIES, EdgeTable, summed
 from eventcargo.errors import ConfigError, DataError, argument
 from eventcargo.fusion.counting import (
-    GRAINS,
     KINDS,
     SUMS,
     TESTS,

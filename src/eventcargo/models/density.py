@@ -131,6 +131,13 @@ class DensityModel(Protocol):
         """How hiding event types changes the linear term, without a forward pass; None: there is no term."""
         return None
 
+    def fold_changes(self, batch: Batch, fold: int) -> HidingChanges | None:  # noqa: ARG002 (others use it)
+        """`hiding_changes` by weights that were fitted without one fold; None: there are none.
+
+        The fold of a sequence is that of `fold_numbers`. Logits of labels without such weights are NaN.
+        """
+        return None
+
     def next_events(
         self,
         batch: Batch,

@@ -1,6 +1,7 @@
 """EdgeCollector: edges and tested counts, collected as numbers and named at the end."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from eventcargo.edges import EDGES, EXPOSED, POLARITIES, POSITIVES, SUPPORT, Edg
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.group_sums import GroupSums
+from eventcargo.oneshot.pooled import PooledEvidence
 from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.total import Types
 from eventcargo.vocabulary import MARKS
@@ -68,7 +70,7 @@ class EdgeCollector:
         }
         self._edges.append(pl.DataFrame(columns).with_columns(test=pl.lit(test)))
 
-    def table(self) -> EdgeTable:
+    def table(self, pooled: PooledEvidence | None = None) -> EdgeTable:
         """Everything by name; edges are sorted by sequence, label, test and position."""
         empty = pl.DataFrame(schema=EDGES)
         numbers = pl.concat(self._edges) if self._edges else None
@@ -83,6 +85,8 @@ class EdgeCollector:
             self._positives(),
             *(self._grouped(edges) if self._data.groups is not None else ()),
         )
+        if pooled is not None:
+            table = replace(table, pooled=pooled.table(self._labels, self._events))
         return EdgeTable.join([table])
 
     def _grouped(self, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

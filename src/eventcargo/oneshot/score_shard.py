@@ -19,6 +19,7 @@ from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.cases import Cases
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.edge_collector import EdgeCollector
+from eventcargo.oneshot.pooled import PooledEvidence
 from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.scores import EventScores, OneshotTest
 from eventcargo.oneshot.thresholds import PAPER_THRESHOLD, EdgeThreshold, RelativeThreshold, StaticThreshold
@@ -112,10 +113,14 @@ def score_shard(
     Raises `OutOfTime` if the deadline comes before the end.
     """
     collector = EdgeCollector(model, data)
+    pooled = PooledEvidence(model, data, _allowed(tests)) if _total(tests) else None
     for block in blocks(data):
         batches = Batches(data.select(block), model.vocabulary, model.max_length)
         wanted = {name: getattr(cases, name)[block].toarray() > 0 for name in POLARITIES}
         types = Types.of(batches.take(np.arange(len(block))))
+        if pooled is not None:
+            deadline.check()
+            pooled.add(block, batches)
         for configured_test in tests:
             asked = np.zeros_like(wanted["present"])
             for polarity in configured_test.polarities:
@@ -136,7 +141,16 @@ def score_shard(
                     scores.take(configured_test.threshold.keep(scores)), batch, configured_test.allowed
                 )
                 collector.note_edges(configured_test.test.name, block[rows], batch, edges)
-    return collector.table()
+    return collector.table(pooled)
+
+
+def _total(tests: Sequence[ConfiguredTest]) -> bool:
+    """Whether all of a sequence is conditioned on, as the pooled evidence does."""
+    return any(isinstance(each.test, TotalTest) for each in tests)
+
+
+def _allowed(tests: Sequence[ConfiguredTest]) -> Flags | None:
+    return tests[0].allowed
 
 
 def _open(types: Types, shape: tuple[int, ...], allowed: Flags | None) -> Flags:

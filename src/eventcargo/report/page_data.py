@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from eventcargo.events import EventDataset, TimeKind, describe_times
+from eventcargo.graphs import weight_of
 from eventcargo.report.examples import Shown, choose, show
 from eventcargo.report.report_input import ReportInput
 from eventcargo.rules import Rule
@@ -131,6 +132,7 @@ def _parts(
         for row in graph.edges.iter_rows(named=True) if graph else ():
             label, event = row.pop("label"), row.pop("event")
             if label in parts:
+                row["weight"] = weight_of(row.get("odds_low"), row.get("odds_high"))
                 parts[label][name].append({"event": names.number(event, is_cause=True), **_plain(row)})
     return parts
 
@@ -146,6 +148,7 @@ def _line(
         **_known(content.data, label),
         "level": verdict.level if verdict else None,
         "reasons": list(verdict.reasons) if verdict else [],
+        "missing": list(verdict.missing) if verdict else [],
         "causes": [[edge["event"], _sign(edge)] for edge in part["edges"]],
         "baseline": [edge["event"] for edge in part["baseline"]],
         "f1": _number(figures.get("f1")),

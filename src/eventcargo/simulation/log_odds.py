@@ -108,5 +108,5 @@ def _draw_labels(
 def _cause(names: Sequence[str], causes: NDArray[np.int32], shifts: NDArray[np.float64]) -> Cause:
     """The truth about one label: what each cause multiplies its odds by."""
     pairs = list(zip(causes.tolist(), shifts.tolist(), strict=True))
-    words = [f"{names[event]} x {np.exp(shift):.2f}" for event, shift in pairs]
+    words = [f"{names[event]} x {np.exp(shift):.3g}" for event, shift in pairs]
     return Cause({event: 1 if shift > 0 else -1 for event, shift in pairs}, f"odds: {', '.join(words)}")

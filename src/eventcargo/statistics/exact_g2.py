@@ -93,12 +93,12 @@ class PatternCounts:
 
     def tables(self, column: int, condition: Sequence[int]) -> Ints:
         """Numbers of sequences by stratum of the condition, column and label: (strata, 2, 2)."""
-        first, stratum = distinct_rows(self.columns[:, self._given(condition)])
+        first, stratum = distinct_rows(self.columns[:, self.given(condition)])
         tables = np.zeros((len(first), 2, 2), np.int64)
         np.add.at(tables, (stratum, self.columns[:, column].astype(np.int64)), self.counts)
         return tables
 
-    def _given(self, condition: Sequence[int]) -> list[int]:
+    def given(self, condition: Sequence[int]) -> list[int]:
         """The columns of a condition and those that are in every condition."""
         width = self.columns.shape[1]
         return [*condition, *range(width - self.n_adjusted, width)]
@@ -108,7 +108,7 @@ class PatternCounts:
         if self.grouped is None:
             return 1.0
         number, carries, groups = self.grouped.number, self.grouped.carries, self.grouped.groups
-        stratum = distinct_rows(self.columns[:, self._given(condition)])[1][number]
+        stratum = distinct_rows(self.columns[:, self.given(condition)])[1][number]
         has_column = np.flatnonzero(self.columns[number, column])
         return ScoreDesignEffect.of(carries, stratum, groups).of_rows(has_column)
 
@@ -232,10 +232,14 @@ def own_residual_information(tables: Ints, design_effect: float = 1.0) -> float:
     return float((betaln(0.5, 0.5) - betaln(having[:, 1] + 0.5, having[:, 0] + 0.5)).sum()) * design_effect
 
 
-def incomparable(tables: Ints, carried: bool) -> int:
-    """Sequences with the column, and with (or without) the label, in strata where all have the column."""
+def incomparable_share(tables: Ints) -> float:
+    """The share of the sequences with the column that are in strata where all have it.
+
+    >>> incomparable_share(np.array([[[0, 0], [10, 90]], [[50, 0], [100, 0]]]))
+    0.5
+    """
     alone = tables[:, 0].sum(1) == 0
-    return int(tables[alone, 1, int(carried)].sum())
+    return float(tables[alone, 1].sum() / max(tables[:, 1].sum(), 1))
 
 
 def _rate(counts: Floats) -> Floats:

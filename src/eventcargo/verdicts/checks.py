@@ -1,4 +1,4 @@
-"""Checks: each examines one label's evidence and yields reasons not to trust its boundary."""
+"""Checks: each examines one label and yields reasons not to trust its edges, or to look for more."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,6 +13,9 @@ Finding = tuple[str, str]
 
 PROBABLE = 0.05
 """Largest p-value of an edge that the data confirm without the label model."""
+
+MOST = 0.5
+"""A member brings the label by itself if more than this share of the sequences with it alone carry it."""
 
 DOUBTFUL = 0.2
 """Below this share of `min_explained` the level is doubt."""
@@ -70,39 +73,65 @@ def check_intervals(evidence: Evidence, number: int) -> Iterator[Finding]:
         )
 
 
-def check_explained(evidence: Evidence, number: int) -> Iterator[Finding]:
-    """Whether its boundary predicts the label, and nearly as well as the label model does."""
-    predictability = evidence.predictabilities[number]
-    if predictability is None or not evidence.members[number]:
+def check_decided(evidence: Evidence, number: int) -> Iterator[Finding]:
+    """Whether a boundary leaves a label undecided though a member by itself brings it.
+
+    Where every cause is weak, a boundary explains little by its nature (`missing_explained`). Where one
+    brings the label by itself, what it leaves open is room for a hidden cause that also raises a member.
+    """
+    share, least = _explained(evidence, number), evidence.config.min_explained
+    if share is None or share >= least or not _is_decided(evidence, number):
         return
-    share, least = max(predictability.explained, 0.0), evidence.config.min_explained
-    if share < least:
-        yield (
-            "doubt" if share < DOUBTFUL * least else "caution",
-            f"its boundary explains {share:.0%} of the label: the rest is random or not recorded, and an "
-            "event type that only shares a hidden cause with the label would look the same"
-            f"{_least_decided(evidence, number)}",
-        )
+    yield (
+        "doubt" if share < DOUBTFUL * least else "caution",
+        f"its boundary explains {share:.0%} of the label, although a member brings it by itself: an event "
+        "type that only shares a hidden cause with the label would look the same"
+        f"{_least_decided(evidence, number)}",
+    )
+
+
+def missing_explained(evidence: Evidence, number: int) -> Iterator[str]:
+    """How much of the label its boundary leaves open, and how much of that the label model knows."""
+    share = _explained(evidence, number)
+    if share is None:
+        return
+    if share < evidence.config.min_explained:
+        yield f"the boundary explains {share:.0%} of the label: the rest is random or not recorded"
     row = evidence.quality.get(evidence.labels[number])
     if row is None or not row.base_log_loss:
         return
     model = 1 - row.log_loss / row.base_log_loss
     if model - share > evidence.config.max_lag and number not in evidence.barred:
-        yield (
-            "caution",
-            f"its boundary explains {share:.0%} of the label, its model {model:.0%}: causes are missing",
-        )
+        yield f"the boundary explains {share:.0%} of the label, its model {model:.0%}: causes are missing"
 
 
-def _least_decided(evidence: Evidence, number: int) -> str:
-    """The member that leaves the label most uncertain if it occurs without the others."""
+def _explained(evidence: Evidence, number: int) -> float | None:
+    """The share of the label that its boundary explains; None if there is none to judge."""
+    predictability = evidence.predictabilities[number]
+    if predictability is None or not evidence.members[number]:
+        return None
+    return max(predictability.explained, 0.0)
+
+
+def _is_decided(evidence: Evidence, number: int) -> bool:
+    """Whether the label is there in most of the sequences with some one member, and without the others."""
+    return any(rate > MOST for rate, _ in _rates_alone(evidence, number).values())
+
+
+def _rates_alone(evidence: Evidence, number: int) -> dict[str, tuple[float, int]]:
+    """For every member that occurs without the others: how often with the label, and in how many."""
     present = evidence.presence[:, evidence.members[number]].toarray() > 0
     alone = present & (present.sum(axis=1, keepdims=True) == 1) & evidence.known_rows(number)[:, None]
-    rates = {
+    return {
         name: (float(evidence.carried[rows, number].mean()), int(rows.sum()))
         for name, rows in zip(evidence.graph.boundary(evidence.labels[number]), alone.T, strict=True)
         if rows.sum() >= evidence.config.caution_below
     }
+
+
+def _least_decided(evidence: Evidence, number: int) -> str:
+    """The member that leaves the label most uncertain if it occurs without the others."""
+    rates = _rates_alone(evidence, number)
     if not rates:
         return ""
     name = min(rates, key=lambda name: abs(rates[name][0] - 0.5))
@@ -111,7 +140,7 @@ def _least_decided(evidence: Evidence, number: int) -> str:
     return f" (least decided: {name}; of {sequences} with it alone, {rate:.0%} carry the label)"
 
 
-def check_beyond(evidence: Evidence, number: int) -> Iterator[Finding]:
+def missing_beyond(evidence: Evidence, number: int) -> Iterator[str]:
     """Whether event types outside the boundary are associated with the label."""
     associations = evidence.beyond.get(number, [])
     if associations:
@@ -119,10 +148,9 @@ def check_beyond(evidence: Evidence, number: int) -> Iterator[Finding]:
         more = f", and {counted(others, 'other event type')} likewise" if others else ""
         event = evidence.data.event_names[first.other]
         yield (
-            "caution",
             f"{event} is not in the boundary, yet occurs with the label in "
             f"{counted(round(first.observed), 'sequence')} where the boundary predicts "
-            f"{first.expected:,.0f}{more}: {_why_beyond(evidence, number, event)}",
+            f"{first.expected:,.0f}{more}: {_why_beyond(evidence, number, event)}"
         )
 
 
@@ -139,17 +167,16 @@ def _why_beyond(evidence: Evidence, number: int, event: str) -> str:
     return "a cause is missing, or something unrecorded drives both"
 
 
-def check_together(evidence: Evidence, number: int) -> Iterator[Finding]:
+def missing_together(evidence: Evidence, number: int) -> Iterator[str]:
     """Whether other labels are associated with the label beyond what the boundaries predict."""
     associations = evidence.together.get(number, [])
     if associations:
         first, others = associations[0], len(associations) - 1
         more = f", and {counted(others, 'other label')} likewise" if others else ""
         yield (
-            "caution",
             f"it occurs together with {evidence.label_name(first.other)} in "
             f"{counted(round(first.observed), 'sequence')} where the boundaries predict "
-            f"{first.expected:,.0f}{more}: something in neither boundary drives both",
+            f"{first.expected:,.0f}{more}: something in neither boundary drives both"
         )
 
 
@@ -212,11 +239,16 @@ CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (
     check_basis,
     check_stability,
     check_intervals,
-    check_explained,
-    check_beyond,
-    check_together,
+    check_decided,
     check_leakage,
     check_followers,
     check_undated,
 )
-"""All checks; reasons of one level appear in this order."""
+"""Checks of the edges there are; reasons of one level appear in this order."""
+
+MISSING: tuple[Callable[[Evidence, int], Iterator[str]], ...] = (
+    missing_explained,
+    missing_beyond,
+    missing_together,
+)
+"""Checks for edges that are not there."""

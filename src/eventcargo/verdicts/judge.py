@@ -12,7 +12,7 @@ from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge.knowledge import Resolved
 from eventcargo.quality import Quality
-from eventcargo.verdicts.checks import CHECKS
+from eventcargo.verdicts.checks import CHECKS, MISSING
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.evidence import Evidence
 from eventcargo.verdicts.verdict import Verdict
@@ -57,7 +57,8 @@ def _verdict(evidence: Evidence, number: int) -> Verdict:
     if number in evidence.late:
         return Verdict.of(label, [("doubt", "there was no time to judge it")])
     findings = [finding for check in CHECKS for finding in check(evidence, number)]
-    return Verdict.of(label, findings or [("trust", _trust_reason(evidence, number))])
+    missing = [reason for check in MISSING for reason in check(evidence, number)]
+    return Verdict.of(label, findings or [("trust", _trust_reason(evidence, number))], missing)
 
 
 def _trust_reason(evidence: Evidence, number: int) -> str:

@@ -1,4 +1,4 @@
-"""Verdict: whether to trust the boundary of a label, and why."""
+"""Verdict: whether to trust the edges of a label, and whether they are all there is."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -8,7 +8,7 @@ from typing import Any
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.files import read_document, write_document
 
-FORMAT, FORMAT_VERSION = "eventcargo-verdicts", 1
+FORMAT, FORMAT_VERSION = "eventcargo-verdicts", 2
 
 LEVELS = ("trust", "caution", "doubt")
 """Levels from best to worst."""
@@ -16,36 +16,39 @@ LEVELS = ("trust", "caution", "doubt")
 
 @dataclass(frozen=True)
 class Verdict:
-    """A level with its reasons, most serious first.
+    """A level with its reasons, most serious first: are these edges real? And signs that others are missing.
 
     >>> Verdict.of("brake", [("caution", "few sequences"), ("doubt", "no cause found")])
-    Verdict(label='brake', level='doubt', reasons=('no cause found', 'few sequences'))
+    Verdict(label='brake', level='doubt', reasons=('no cause found', 'few sequences'), missing=())
     """
 
     label: str
     level: str
     reasons: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    """What speaks for causes that are not in the boundary, recorded or not; empty: nothing does."""
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
             raise ConfigError(f"level={self.level!r}: use {', '.join(LEVELS)}")
 
     @classmethod
-    def of(cls, label: str, found: Iterable[tuple[str, str]]) -> "Verdict":
+    def of(cls, label: str, found: Iterable[tuple[str, str]], missing: Iterable[str] = ()) -> "Verdict":
         """The verdict with the worst of some levels, and all their reasons."""
         ordered = sorted(found, key=lambda pair: -LEVELS.index(pair[0]))
-        return cls(label, ordered[0][0], tuple(reason for _, reason in ordered))
+        return cls(label, ordered[0][0], tuple(reason for _, reason in ordered), tuple(missing))
 
 
 def verdict_notes(verdicts: Mapping[str, Verdict]) -> dict[str, dict[str, Any]]:
-    """Level and reasons of every label, for JSON.
+    """Level, reasons and signs of missing causes of every label, for JSON.
 
     >>> verdict_notes({"brake": Verdict("brake", "doubt", ("no cause found",))})
-    {'brake': {'level': 'doubt', 'reasons': ['no cause found']}}
+    {'brake': {'level': 'doubt', 'reasons': ['no cause found'], 'missing': []}}
     """
     return {
-        label: {"level": verdict.level, "reasons": list(verdict.reasons)}
+        label: {name: value if isinstance(value, str) else list(value) for name, value in shown.items()}
         for label, verdict in verdicts.items()
+        if (shown := {name: getattr(verdict, name) for name in ("level", "reasons", "missing")})
     }
 
 
@@ -69,7 +72,10 @@ def read_verdicts(path: str | Path) -> dict[str, Verdict]:
     """Read the verdict of every label; refuses files that `write_verdicts` did not write."""
     try:
         content = read_document(path, FORMAT, FORMAT_VERSION)
-        rows = [Verdict(**{**row, "reasons": tuple(row["reasons"])}) for row in content["verdicts"]]
+        rows = [
+            Verdict(**{**row, **{name: tuple(row[name]) for name in ("reasons", "missing")}})
+            for row in content["verdicts"]
+        ]
     except (OSError, KeyError, TypeError) as error:
         raise DataError(f"{path} holds no verdicts: {error}") from None
     return {verdict.label: verdict for verdict in rows}

@@ -13,5 +13,5 @@ class VerifyConfig(Settings):
     """false-discovery rate among confirmed edges; an added edge is tested at alpha / number of pairs"""
     min_gain: float = setting(0.05, gt=0)
     """smallest gain of an edge, in nats per sequence with the label"""
-    rounds: int = setting(6, ge=0)
+    rounds: int = setting(60, ge=0)
     """most event types added to a boundary; 0 adds none"""

@@ -2,25 +2,26 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
-from eventcargo.statistics.contingency import Rows
-from eventcargo.statistics.exact_g2 import ExactG2, Ints
+from eventcargo.statistics.exact_g2 import Ints
 from eventcargo.statistics.g2 import G2Tests, Target
-from eventcargo.statistics.risk_difference import risk_difference
+from eventcargo.statistics.score_test import ScoreTest
 from eventcargo.verification.claims import Claim
-from eventcargo.verification.label_test import LabelTest
+from eventcargo.verification.label_test import ALIKE, MAX_GIVEN, LabelTest
 
 BLOCK_LABELS = 8
 """Labels that share one sparse product in a step."""
 
-MAX_GIVEN = 40
-"""Most members, strongest first, that a step conditions on; more leave single sequences in a stratum."""
-
 LOOKED_AT = 5
 """Event types of a step, strongest first, that are tested with exact moments."""
+
+MIN_Z = 2.0
+"""Event types with a smaller score, in standard deviations, are not tested."""
 
 CORRECTED = 100
 """Event types of a step, strongest first, that are ranked by design effects if sequences come in groups."""
@@ -34,15 +35,15 @@ def forward_select(
 ) -> None:
     """Add to each label, round by round, the event type that depends on it most given its boundary.
 
-    Like every edge it must be worth `claim.least`; its p-value must not exceed alpha / number of pairs.
+    Its p-value must not exceed alpha / number of event types.
     A warning names the labels not reached before the deadline.
     """
     growing = list(label_tests)
     if not growing:
         return
-    level = alpha / (len(label_tests) * growing[0].verify_data.test.counts.n_columns)
+    n_columns = growing[0].verify_data.test.counts.n_columns
     for _ in range(rounds):
-        growing = list(_blocks(growing, level, deadline))
+        growing = list(_blocks(growing, alpha / n_columns, deadline))
 
 
 def _blocks(growing: Sequence[LabelTest], level: float, deadline: Deadline) -> Iterator[LabelTest]:
@@ -73,13 +74,20 @@ def _missing(label_test: LabelTest, screen: G2Tests, level: float) -> Claim | No
     """The strongest claim among the event types that the screen ranks first; the exact test decides."""
     first = np.argsort(-(screen.g2 - screen.dof), kind="stable")[:CORRECTED]
     excess = screen.excess(np.isin(np.arange(len(screen.g2)), first))
-    excess[_taken(label_test)] = -1.0
-    if label_test.barred is not None:
-        excess[label_test.barred] = -1.0
-    order = np.argsort(-excess, kind="stable")[:LOOKED_AT]
-    tested = [_tested(label_test, int(event), level) for event in order if excess[event] > 0]
-    claims = [claim for claim in tested if claim is not None]
-    return max(claims, key=lambda claim: claim.gain) if claims else None
+    z = np.abs(label_test.scores())
+    for ranking in (excess, z):
+        ranking[_taken(label_test)] = -1.0
+        if label_test.barred is not None:
+            ranking[label_test.barred] = -1.0
+    order = [
+        int(event)
+        for ranking, floor in ((excess, 0.0), (z, MIN_Z))
+        for event in np.argsort(-ranking, kind="stable")[:LOOKED_AT]
+        if ranking[event] > floor
+    ]
+    asked = [_asked(label_test, event, []) for event in dict.fromkeys(order)]
+    passing = sorted((claim for claim in asked if _passes(claim, level)), key=lambda claim: -claim.gain)
+    return next((claim for claim in map(partial(_arranged, label_test, level=level), passing) if claim), None)
 
 
 def _taken(label_test: LabelTest) -> list[int]:
@@ -90,31 +98,71 @@ def _taken(label_test: LabelTest) -> list[int]:
     return [*label_test.members, *(event for some in (*scales, *measured) for event in some)]
 
 
-def _tested(label_test: LabelTest, event: int, level: float) -> Claim | None:
-    """A claim on an event type outside the boundary; None if the test does not confirm it."""
+def _arranged(label_test: LabelTest, claim: Claim, level: float) -> Claim | None:
+    """A claim that passes given the members, tested given their arrangements too; None if it then fails."""
+    arranged = label_test.arranged(level).rows if label_test.claims else []
+    if arranged:
+        claim = _asked(label_test, claim.event, arranged)
+    return claim if _passes(claim, level) else None
+
+
+def _asked(label_test: LabelTest, event: int, arranged: Sequence[Ints]) -> Claim:
+    """The claim on an event type, tested given the members and some of their arrangements."""
     rows = label_test.verify_data.test.counts.rows(event)
-    tables = _tables(label_test, rows, [])
-    test = ExactG2.of(*tables)
-    if _passes(test, label_test, level) and label_test.claims:
-        arranged = label_test.arranged(level).rows
-        if arranged:
-            tables = _tables(label_test, rows, arranged)
-            test = ExactG2.of(*tables)
-    if not _passes(test, label_test, level):
-        return None
-    sign = int(np.sign(risk_difference(tables[0])))
-    return Claim(
-        event, None, None, sign, label_test.min_gain, is_new=True, p_value=test.p_value, gain=test.gain
-    )
-
-
-def _tables(label_test: LabelTest, rows: Rows, arranged: Sequence[Ints]) -> tuple[Ints, float]:
-    """Tables of an event type given the members and some of their arrangements, and its design effect."""
     n_members = len(label_test.members)
-    given = [*range(min(n_members, MAX_GIVEN)), *range(n_members + 1, n_members + 1 + len(arranged))]
+    further = range(n_members + 1, n_members + 1 + len(arranged))
     patterns = label_test.patterns([rows, *arranged])
-    return patterns.tables(n_members, given), patterns.design_effect(n_members, given)
+    given = [*range(min(n_members, MAX_GIVEN)), *further]
+    effect = patterns.design_effect(n_members, given)
+    tables, score = patterns.tables(n_members, given), ScoreTest.of(patterns, n_members, given, effect)
+    claim = Claim(event, is_new=True)
+    claim.judge(tables, effect, score)
+    return claim
 
 
-def _passes(test: ExactG2, label_test: LabelTest, level: float) -> bool:
-    return test.p_value is not None and test.p_value <= level and test.gain >= label_test.min_gain
+def _passes(claim: Claim, level: float) -> bool:
+    return not claim.falls(level, untrusted=False)
+
+
+PROMISING = 0.7
+"""Smallest score of an event type that may be swapped in, as a share of that of the member."""
+
+
+def swap_companions(label_tests: Sequence[LabelTest], alpha: float, deadline: Deadline = NEVER) -> None:
+    """Put in place of each member the event type among those that mostly come with it that is worth more.
+
+    A model that fits one of two event types that come together has no use for the other, even where the other
+    is the cause. What takes the place of a member must be significant, like an added event type.
+    """
+    for label_test in label_tests:
+        if deadline.is_over:
+            return
+        level = alpha / label_test.verify_data.test.counts.n_columns
+        for place, claim in enumerate(label_test.claims):
+            best = None if claim.is_required else _better(label_test, claim, level)
+            if best is not None:
+                label_test.claims[place] = replace(claim, event=best.event)
+        label_test.replace(label_test.claims)
+
+
+def _better(label_test: LabelTest, claim: Claim, level: float) -> Claim | None:
+    """The claim on a companion of a member that is worth more than the member, given the others; or None."""
+    companions = _companions(label_test, claim.event)
+    if not len(companions):
+        return None
+    alone = label_test.with_claims([each for each in label_test.claims if each is not claim])
+    z = np.abs(alone.scores())
+    companions = companions[z[companions] >= PROMISING * z[claim.event]]
+    own = _asked(alone, claim.event, []) if len(companions) else claim
+    asked = [_asked(alone, int(event), []) for event in companions]
+    better = [one for one in asked if _passes(one, level) and one.gain > own.gain]
+    return max(better, key=lambda one: one.gain, default=None)
+
+
+def _companions(label_test: LabelTest, event: int) -> Ints:
+    """The event types outside the boundary that mostly come with one."""
+    share = label_test.verify_data.together_share(event)
+    share[_taken(label_test)] = 0.0
+    if label_test.barred is not None:
+        share[label_test.barred] = 0.0
+    return np.flatnonzero(share >= ALIKE)

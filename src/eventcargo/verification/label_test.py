@@ -21,17 +21,24 @@ from eventcargo.events import EventDataset
 from eventcargo.statistics.contingency import Rows
 from eventcargo.statistics.exact_g2 import ExactG2, Ints, PatternCounts, own_residual_information
 from eventcargo.statistics.g2 import IndependenceTest, Target
+from eventcargo.statistics.score_test import ScoreScreen, ScoreTest
 from eventcargo.verification.arrangements import Arrangement, MemberArrangements
 from eventcargo.verification.claims import Claim
 
 CORE_ALPHA = 1e-3
 """Largest p-value of a member of the core."""
 
+MAX_GIVEN = 40
+"""Most members, strongest first, that a test conditions on; more leave single sequences in a stratum."""
+
 MAX_CHOSEN = 8
 """Most arrangements chosen for a label."""
 
 MAX_ARRANGED = 30
 """Most members, strongest first, whose arrangements are tested; more would have too many pairs."""
+
+ALIKE = 0.3
+"""Smallest share of the sequences with either of two event types that have both, if the two come together."""
 
 FEW = 5
 """An arrangement that holds, or fails, in fewer sequences is not tested."""
@@ -45,6 +52,8 @@ class VerifyData:
         self.kinds = data.kinds.numbered(data.event_names)
         self.test = IndependenceTest(data.presence(), groups=data.groups, adjusted=self.kinds.adjusted)
         self.positives: list[Rows] = data.positives()
+        self.presence = data.presence()
+        self.screen = ScoreScreen(self.presence)
 
     @property
     def adjusted(self) -> list[Rows]:
@@ -60,6 +69,13 @@ class VerifyData:
         if self.data.groups is None:
             return len(self.data) - len(rows)
         return len(np.unique(np.delete(self.data.groups, rows)))
+
+    def together_share(self, event: int) -> NDArray[np.float64]:
+        """The share of the sequences with an event type or another that have both, for every other."""
+        both = np.asarray(self.presence[self.test.counts.rows(event)].sum(axis=0)).ravel()
+        totals = self.test.counts.totals
+        share: NDArray[np.float64] = both / np.maximum(totals + totals[event] - both, 1)
+        return share
 
     @cached_property
     def occurrences(self) -> MemberArrangements:
@@ -103,29 +119,59 @@ class LabelTest:
         """The alternatives by name, in nats per sequence with the label."""
         return named_gains(self.alternatives, self.verify_data.data.event_names, len(self.positives))
 
+    def with_claims(self, claims: list[Claim]) -> "LabelTest":
+        """The same test with other claims."""
+        return LabelTest(self.verify_data, self.label, claims, self.min_gain, barred=self.barred)
+
     def replace(self, claims: list[Claim]) -> None:
         """Put other claims in place of those so far."""
         self.claims, self._arranged = claims, None
 
-    def ask(self, alpha: float) -> None:
-        """Test the presence of every member, and its arrangements if presence does not confirm it."""
+    def ask(self, alpha: float, claims: Sequence[Claim] | None = None) -> None:
+        """Test the presence of all members or some, and arrangements where presence is not conclusive."""
+        if not self.claims or claims == []:
+            return
         arranged = self.arranged(alpha)
         for place, claim in enumerate(self.claims):
-            arranged.ask_presence(place)
-            if claim.is_doubtful(alpha) and not claim.is_hopeless:
-                arranged.ask(place)
+            if claims is None or claim in claims:
+                arranged.ask_presence(place)
+                if claim.is_doubtful(alpha) and not claim.is_hopeless:
+                    arranged.ask(place)
 
-    def backward_eliminate(self, alpha: float, largest: float) -> None:
-        """Drop members that the data do not confirm, smallest gain first, and test the rest again each time.
+    def backward_eliminate(
+        self, alpha: float, of_voted: float, of_mute: float, untrusted: bool = False
+    ) -> None:
+        """Drop the members that fall, the least sure first, and test the rest again each time.
 
-        The remaining p-values are at most `largest`; arrangements are chosen at `alpha`.
+        Confirmed p-values are at most `of_voted`, or `of_mute` where no single sequence shows the edge;
+        arrangements are chosen at `alpha`.
         """
-        while doubtful := [
-            claim for claim in self.claims if claim.is_doubtful(largest) and not claim.is_required
-        ]:
-            self.claims.remove(min(doubtful, key=lambda claim: claim.gain))
-            if self.claims:
-                self.ask(alpha)
+        is_settled = False
+        while not is_settled:
+            is_settled, n_claims = True, len(self.claims)
+            while doubtful := [one for one in self.claims if self._falls(one, of_voted, of_mute, untrusted)]:
+                dropped = self._unlike(sorted(doubtful, key=lambda claim: claim.gain))
+                self.claims = [claim for claim in self.claims if claim not in dropped]
+                self.ask(alpha, [claim for claim in doubtful if claim not in dropped])
+            if 0 < len(self.claims) < n_claims:
+                self.ask(alpha)  # what was sure beside others may not be so without them
+                is_settled = False
+
+    def _unlike(self, claims: Sequence[Claim]) -> list[Claim]:
+        """The first of some claims, and those after it that do not come with one taken before.
+
+        Of event types that come together, each may be superfluous only beside the other.
+        """
+        taken: list[Claim] = []
+        for claim in claims:
+            share = self.verify_data.together_share(claim.event)
+            if not any(share[other.event] >= ALIKE for other in taken):
+                taken.append(claim)
+        return taken
+
+    def _falls(self, claim: Claim, of_voted: float, of_mute: float, untrusted: bool) -> bool:
+        largest = of_mute if claim.is_mute else of_voted
+        return claim.falls(largest, untrusted) or claim.is_shadow_of(self.claims)
 
     def arranged(self, alpha: float) -> "Arranged":
         """The arrangements of the current members, and those that the label depends on."""
@@ -146,6 +192,12 @@ class LabelTest:
         data = self.verify_data
         columns = [*(data.test.counts.rows(event) for event in self.members), *further]
         return PatternCounts.of_rows(columns, self.positives, len(data.data), data.adjusted, data.data.groups)
+
+    def scores(self) -> NDArray[np.float64]:
+        """The score of every event type given the members, in standard deviations."""
+        data = self.verify_data
+        members = [data.test.counts.rows(event) for event in self.members[:MAX_GIVEN]]
+        return data.screen.z(self.positives, [*members, *data.adjusted])
 
     def core_without(self, place: int) -> list[int]:
         """The places of the core except one."""
@@ -177,7 +229,15 @@ class Arranged:
 
     def ask_presence(self, place: int) -> None:
         """Test the presence of a member given everything that does not involve it."""
-        self.label_test.claims[place].judge(*self._tables(place, self._others(place)))
+        others = self._others(place)
+        self.label_test.claims[place].judge(*self._tables(place, others), self._score(place, others))
+
+    def _score(self, place: int, others: list[int]) -> ScoreTest:
+        """The score test of a member's presence given all other members and other arrangements."""
+        patterns = self._patterns(tuple(others))
+        members = [at for at in range(self.n_members) if at != place][:MAX_GIVEN]
+        given = [*members, *range(self.n_members, self.n_members + len(others))]
+        return ScoreTest.of(patterns, place, given, patterns.design_effect(place, self._given(place, others)))
 
     def ask(self, place: int) -> None:
         """Test a member's presence and best arrangement given everything that does not involve it."""
@@ -187,14 +247,13 @@ class Arranged:
         if self._is_everywhere(claim):
             self._bound_everywhere(claim, tables, explained=bool(others))
         about = self._columns[self._is_about(place)]
-        tests = [ExactG2.of(*tables)]
+        tests: list[ExactG2 | ScoreTest] = [ExactG2.of(*tables), self._score(place, others)]
         if len(about):
-            tests.append(self._best(place, about, others))
-            claim.max_gain = max(claim.max_gain, tests[1].max_gain)
-        p_values = [test.p_value for test in tests if test.p_value is not None]
-        # Bonferroni over presence and every arrangement that competed
-        claim.p_value = min(1.0, min(p_values) * (len(about) + 1)) if p_values else None
-        claim.gain = max(test.gain for test in tests)
+            best = self._best(place, about, others)
+            claim.max_gain = max(claim.max_gain, best.max_gain)
+            tests.append(best)
+        # Bonferroni over the two tests of presence and every arrangement that competed
+        claim.decide(tests, len(about) + 2)
 
     def _choose(self, given: list[int], columns: Ints) -> list[int]:
         """Choose the strongest arrangement given some members and those chosen, until none is strong."""
@@ -217,9 +276,12 @@ class Arranged:
 
     def _tables(self, place: int, others: list[int]) -> tuple[Ints, float]:
         """Tables of a member's presence given the core and other arrangements, and its design effect."""
-        given = [*self.label_test.core_without(place), *range(self.n_members, self.n_members + len(others))]
-        patterns = self._patterns(tuple(others))
+        given, patterns = self._given(place, others), self._patterns(tuple(others))
         return patterns.tables(place, given), patterns.design_effect(place, given)
+
+    def _given(self, place: int, others: list[int]) -> list[int]:
+        """The columns of the core except one, and of other arrangements."""
+        return [*self.label_test.core_without(place), *range(self.n_members, self.n_members + len(others))]
 
     def _patterns(self, columns: tuple[int, ...]) -> PatternCounts:
         if columns not in self._known:

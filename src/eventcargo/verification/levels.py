@@ -21,10 +21,6 @@ def settle_levels(label_test: LabelTest, alpha: float) -> None:
     )
     settled = levels.settle(label_test.members)
     known = {claim.event: claim for claim in label_test.claims}
-    claims = [known.get(event) or _new(event, label_test.min_gain) for event in settled.boundary]
+    claims = [known.get(event) or Claim(event, is_new=True) for event in settled.boundary]
     label_test.replace(claims)
     label_test.alternatives = settled.alternatives
-
-
-def _new(event: int, min_gain: float) -> Claim:
-    return Claim(event, None, None, 0, min_gain, is_new=True)

@@ -1,29 +1,31 @@
 """verify: test the edges of a graph on the data; drop refuted edges, add missing ones.
 
-Two witnesses testify to an edge. Phase 1 claims a number of sequences (frequency x support) and what the
-event type is worth in each (strength, in nats); it sees arrangements, but only as well as its model does. The
-data count sequences without a model, but may have none to compare with. Their testimony is combined:
+Two witnesses testify to an edge. Phase 1 has its votes (single sequences that show the edge) and its pooled
+evidence (what all sequences say together); it sees arrangements, but only as well as its model does. The
+data count sequences without a model, but may have none to compare with. Two tests ask the data: G2 within
+the strata of the other members, which sees what acts only together with others, and a score test across
+them, which sees what is weak and adds up. Their testimony is combined:
 
-- An edge is **confirmed** if the label depends on its event type, by presence or an arrangement, given the
-  presence and arrangements of the other members: the p-value passes the Benjamini-Hochberg procedure over all
-  edges, and the gain is at least `min_gain` nats per sequence with the label. With many sequences everything
-  is significant; then the gain decides.
-- An edge is **refuted** if the data leave room for less than half of its claim. The room is an upper bound on
-  what the presence of the event type, or any of its arrangements, can be worth, and never exceeds what the
-  rest of the boundary leaves unexplained. Sequences without a comparison count in full for the claim. So an
-  edge is refuted only if an effect half as large as claimed would have been visible; where the test has no
-  power, phase 1 is believed.
-- A claim below twice `min_gain` is too small to stand by itself and must be confirmed. An edge without a
-  claim (its graph has no frequency or strength) must have room for `min_gain`.
-- An **untrusted** label has a model that is no better than its base rate on held-out sequences, so phase 1 is
-  no witness. Its edges need a p-value of at most `alpha` and the smallest gain; the others are dropped one by
-  one, smallest gain first, so that one of two event types that explain each other stays.
+- An edge that single sequences **vote** for is confirmed if its p-value is a discovery among such edges
+  (Benjamini and Hochberg). If it is not, it stands as long as the data do not refute it: they do if they
+  leave room for less than half of what phase 1 claims. The room is an upper bound on what the presence of
+  the event type, or any of its arrangements, can be worth. Sequences without a comparison count in full for
+  the claim, so where the test has no power, phase 1 is believed; but an edge with evidence needs some
+  support by the data, too.
+- An edge that **no single sequence** shows, because its cause is weak or rare, must be confirmed by the
+  data: its p-value must be a discovery among all pairs of a label and an event type, and at most `alpha` /
+  number of event types. It must not be a shadow of the strongest edge of its label (`claims.SHADOW`).
+- Event types that the boundary lacks are added one by one under the same conditions, and a member gives way
+  to an event type that mostly comes with it and is worth more.
+- The edges of an **untrusted** label, whose model is no better than its base rate on held-out sequences,
+  need pooled evidence or the data's confirmation.
 
-Confirmed edges stay, and so do edges that are not refuted. Before that, each boundary may grow by missing
-event types; these must be confirmed, with a Bonferroni correction for all pairs.
+What falls is dropped one by one, smallest gain first, and the rest is tested again each time, so that one
+of two event types that explain each other stays.
 """
 
-from collections.abc import Collection
+import itertools
+from collections.abc import Collection, Iterator
 
 import numpy as np
 import polars as pl
@@ -33,12 +35,13 @@ from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge, Resolved
-from eventcargo.statistics.discoveries import discoveries
+from eventcargo.statistics.discoveries import discovery_level
 from eventcargo.verification.claims import Claim
 from eventcargo.verification.config import VerifyConfig
-from eventcargo.verification.forward import forward_select
+from eventcargo.verification.forward import forward_select, swap_companions
 from eventcargo.verification.label_test import LabelTest, VerifyData
 from eventcargo.verification.levels import settle_levels
+from eventcargo.verification.odds_ratios import odds_ratios
 
 GROWING = 0.5
 """Largest share of the time for adding missing event types."""
@@ -81,22 +84,39 @@ def verify(
     ]
     label_tests.sort(key=lambda label_test: -len(label_test.positives))
     forward_select(label_tests, config.rounds, config.alpha, deadline.share(GROWING))
+    swap_companions(label_tests, config.alpha, deadline.share(GROWING))
     for label_test in label_tests:
         settle_levels(label_test, config.alpha)
     tested = [label_test for label_test in label_tests if label_test.claims]
-    level = config.alpha / max(1, sum(len(label_test.claims) for label_test in tested))
-    late = list[str]()
-    for label_test in tested:
-        if deadline.is_over:
-            late.append(label_test.name)
-            continue
-        label_test.ask(level)
-        if label_test.name in untrusted:
-            label_test.backward_eliminate(level, config.alpha)
+    late = _decide(tested, config.alpha, len(label_tests) * len(data.event_names), untrusted, deadline)
     warn_of_left_out("edges were not tested on the data", late, len(label_tests))
     alternatives = {label_test.name: label_test.named_alternatives for label_test in tested}
-    verified = _graph(graph, data, _kept(tested, config.alpha))
-    return verified.with_kinds(data.kinds.families, alternatives)
+    verified = _graph(graph, data, _kept(tested))
+    return odds_ratios(verified.with_kinds(data.kinds.families, alternatives), data)
+
+
+def _decide(
+    tested: list[LabelTest], alpha: float, n_pairs: int, untrusted: Collection[str], deadline: Deadline
+) -> list[str]:
+    """Test all claims and drop those that fall; returns the labels not reached before the deadline."""
+    level = alpha / max(1, sum(len(label_test.claims) for label_test in tested))
+    asked = list(itertools.takewhile(lambda _: not deadline.is_over, _asked(tested, level)))
+    claims = [claim for label_test in asked for claim in label_test.claims]
+    voted, mute = (
+        [claim.p_value for claim in claims if claim.is_mute == is_mute] for is_mute in (False, True)
+    )
+    of_voted, of_mute = discovery_level(voted, alpha, len(voted)), discovery_level(mute, alpha, n_pairs)
+    for label_test in asked:
+        of_type = alpha / label_test.verify_data.test.counts.n_columns
+        label_test.backward_eliminate(level, of_voted, min(of_mute, of_type), label_test.name in untrusted)
+    return [label_test.name for label_test in tested[len(asked) :]]
+
+
+def _asked(tested: list[LabelTest], level: float) -> Iterator[LabelTest]:
+    """The labels one by one, each once its claims were tested."""
+    for label_test in tested:
+        label_test.ask(level)
+        yield label_test
 
 
 def _with_adjusted(knowledge: Resolved | None, data: EventDataset) -> Resolved | None:
@@ -131,37 +151,36 @@ def _label_tests(
         for label_test in label_tests:
             label_test.barred = ~knowledge.table([label_test.name], verify_data.data.event_names)[0]
     places = {name: number for number, name in enumerate(verify_data.data.label_names)}
-    columns = ("label", "event", "frequency", "strength", "sign")
-    for label, event, frequency, strength, sign in graph.edges.select(columns).iter_rows():
+    columns = ("label", "event", "frequency", "strength", "evidence")
+    for label, event, frequency, strength, evidence in graph.edges.select(columns).iter_rows():
         if label not in places or event in verify_data.data.kinds.adjusted:
             continue
         at = places[label]
         votes = None if frequency is None else frequency * supports[at]
-        claim = Claim(numbers[event], votes, strength, 0 if sign is None else sign, label_tests[at].min_gain)
+        claim = Claim(numbers[event], votes, strength, evidence)
         claim.is_required = (label, event) in required
         label_tests[at].claims.append(claim)
     return label_tests
 
 
-def _kept(tested: list[LabelTest], alpha: float) -> list[tuple[str, str, Claim]]:
+def _kept(tested: list[LabelTest]) -> list[tuple[str, str, Claim]]:
     """Label, event type and claim of the edges that stay."""
-    pairs = [(label_test, claim) for label_test in tested for claim in label_test.claims]
-    passed = discoveries([claim.p_value for _, claim in pairs], alpha)
-    edges = []
-    for (label_test, claim), is_discovery in zip(pairs, passed, strict=True):
-        is_confirmed = is_discovery and claim.gain >= claim.min_gain
-        if is_confirmed or claim.is_required or not (claim.is_new or claim.refuted):
-            edges.append((label_test.name, label_test.verify_data.data.event_names[claim.event], claim))
-    return edges
+    return [
+        (label_test.name, label_test.verify_data.data.event_names[claim.event], claim)
+        for label_test in tested
+        for claim in label_test.claims
+    ]
 
 
 def _graph(graph: LabelGraph, data: EventDataset, kept: list[tuple[str, str, Claim]]) -> LabelGraph:
+    """The edges of a graph that are kept, with their figures, and those that were added or swapped in."""
     positives = dict(zip(data.label_names, data.support.tolist(), strict=True))
     support = positives | {label: count for label, count in graph.support.items() if count is not None}
+    known = set(graph.edges.select("label", "event").iter_rows())
     rows = [
         (label, event, claim.p_value, claim.gain / max(positives[label], 1))
         for label, event, claim in kept
-        if not claim.is_new
+        if (label, event) in known
     ]
     schema = {"label": pl.String, "event": pl.String, "p_value": pl.Float64, "gain": pl.Float64}
     tested = pl.DataFrame(rows, schema=schema, orient="row")
@@ -169,7 +188,7 @@ def _graph(graph: LabelGraph, data: EventDataset, kept: list[tuple[str, str, Cla
     added = [
         _added(label, event, claim, positives[label], support[label])
         for label, event, claim in kept
-        if claim.is_new
+        if (label, event) not in known
     ]
     new = pl.DataFrame(added, schema=dict(graph.edges.schema))
     return LabelGraph.from_edges(pl.concat([old.select(new.columns), new]), support)

@@ -25,6 +25,7 @@ from eventcargo.event_kinds import NumberedKinds
 from eventcargo.events import EventDataset
 from eventcargo.features import FAMILIES, feature_matrix, is_sensible
 from eventcargo.models.linear.family_selection import Choice, Trial
+from eventcargo.models.linear.folds import N_FOLDS, Fold, fold_numbers
 from eventcargo.models.linear.lasso import Fit, Lasso, base_fit, take_columns
 from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.models.linear.ubiquitous import Ubiquitous
@@ -194,19 +195,22 @@ class _Split:
     """
 
     held: NDArray[np.bool_]
+    fold: Ints  # which fold leaves a sequence out
     groups: Groups
     studies: tuple[tuple[Ints, Ints | slice], ...]
 
     @classmethod
     def of(cls, data: EventDataset, share: float, seed: int) -> "_Split":
         held, n_labels = data.group_draw(np.random.default_rng(seed)) < share, len(data.label_names)
+        fold = fold_numbers(data)
         if data.known is None:
-            return cls(held, data.groups, ((np.arange(n_labels), slice(None)),))
-        return cls(held, data.groups, tuple(data.known.alike(n_labels)))
+            return cls(held, fold, data.groups, ((np.arange(n_labels), slice(None)),))
+        return cls(held, fold, data.groups, tuple(data.known.alike(n_labels)))
 
     def take(self, rows: Ints | slice) -> "_Split":
         """That of some sequences, for which all labels are known."""
-        return _Split(self.held[rows], None if self.groups is None else self.groups[rows], ())
+        groups = None if self.groups is None else self.groups[rows]
+        return _Split(self.held[rows], self.fold[rows], groups, ())
 
     def groups_of(self, which: NDArray[np.bool_]) -> Groups:
         return None if self.groups is None else self.groups[which]
@@ -246,10 +250,11 @@ def _dependent(
 
 @dataclass(frozen=True)
 class _Fitted:
-    """The fit of a label, and how far it came."""
+    """The fit of a label, how far it came, and the fits without each fold; none without weights."""
 
     fit: Fit
     effort: Effort
+    folds: tuple[Fit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -320,9 +325,21 @@ class _Labels:
             return _Fitted(base, Effort.NONE)
         trial, is_complete = self._choose(label, part, y)
         columns = self._columns(label, trial.families)
-        fit = part.everywhere.settle(_refit(part.whole, y, columns, trial), part.whole, y)
+        plain, sharp = _refit(part.whole, y, columns, trial)
+        fit = part.everywhere.settle(sharp, part.whole, y)
         is_complete &= self._candidates.is_complete
-        return _Fitted(fit, Effort.ALL if is_complete else Effort.PRESENCE)
+        folds = self._folds(part, y, np.flatnonzero(sharp.weights), plain, trial.penalty)
+        return _Fitted(fit, Effort.ALL if is_complete else Effort.PRESENCE, tuple(folds))
+
+    def _folds(
+        self, part: _Part, y: NDArray[np.float64], columns: Ints, plain: Fit, penalty: float
+    ) -> Iterator[Fit]:
+        """Fits on the columns with a weight, without each fold, as the whole fit is made."""
+        X, start = take_columns(part.whole, columns), Fit(plain.weights[columns], plain.bias)
+        for fold in range(N_FOLDS):
+            lasso = Lasso(X, y, counts=(part.split.fold != fold).astype(np.float64))
+            fit = _spread(lasso.reweight(penalty, lasso.fit(penalty, start)), columns, part.whole.shape[1])
+            yield part.everywhere.settle(fit, part.whole, y)
 
     def _part(self, label: int) -> _Part:
         """The sequences of a label; made anew for a label that shares them with no other, to save memory."""
@@ -360,11 +377,17 @@ def _most_frequent_first(by_label: sp.csc_array) -> list[int]:
     return [int(label) for label in np.argsort(-np.diff(by_label.indptr), kind="stable")]
 
 
-def _refit(X: sp.csc_array, y: NDArray[np.float64], columns: Ints, trial: Trial) -> Fit:
-    """The trial's fit on all sequences; the weights of all other columns are 0."""
+def _refit(X: sp.csc_array, y: NDArray[np.float64], columns: Ints, trial: Trial) -> tuple[Fit, Fit]:
+    """The trial's fit on all sequences, before and after its penalties are reweighted."""
     lasso = Lasso(take_columns(X, columns), y)
-    fit = lasso.reweight(trial.penalty, lasso.fit(trial.penalty, trial.plain))
-    weights = np.zeros(X.shape[1])
+    plain = lasso.fit(trial.penalty, trial.plain)
+    sharp = lasso.reweight(trial.penalty, plain)
+    return _spread(plain, columns, X.shape[1]), _spread(sharp, columns, X.shape[1])
+
+
+def _spread(fit: Fit, columns: Ints, n_columns: int) -> Fit:
+    """A fit on some columns as one on all; the weights of all others are 0."""
+    weights = np.zeros(n_columns)
     weights[columns] = fit.weights
     return Fit(weights, fit.bias)
 
@@ -389,8 +412,20 @@ def _term(fits: list[_Fitted], keys: dict[str, Ints], size: int, window: int) ->
     for label, fitted in enumerate(fits):
         weights[:, label] = fitted.fit.weights
     used = (weights != 0).any(axis=1)
+    folds = tuple(_fold(fits, fold, used) for fold in range(N_FOLDS))
     splits = np.split(used, np.cumsum(list(map(len, keys.values())))[:-1])
     used_keys = {family: own[inside] for (family, own), inside in zip(keys.items(), splits, strict=True)}
     bias = torch.tensor([fitted.fit.bias for fitted in fits], dtype=torch.float32)
     effort = torch.tensor([fitted.effort for fitted in fits], dtype=torch.uint8)
-    return LinearTerm(size, window, used_keys, torch.from_numpy(weights[used]), bias, effort)
+    return LinearTerm(size, window, used_keys, torch.from_numpy(weights[used]), bias, effort, folds)
+
+
+def _fold(fits: list[_Fitted], fold: int, used: NDArray[np.bool_]) -> Fold:
+    """The weights of the used features without one fold."""
+    columns = [
+        sp.csc_array(fitted.folds[fold].weights[used, None]) if fitted.folds else None for fitted in fits
+    ]
+    empty = sp.csc_array((int(used.sum()), 1))
+    weights = sp.hstack([empty if column is None else column for column in columns], format="csr")
+    bias = [fitted.folds[fold].bias if fitted.folds else np.nan for fitted in fits]
+    return Fold(sp.csr_array(weights), np.array(bias))

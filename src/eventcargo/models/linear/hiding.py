@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from eventcargo.batches import Batch
 from eventcargo.features import sides
 from eventcargo.models.density import HidingChanges
+from eventcargo.models.linear.folds import N_FOLDS
 from eventcargo.models.linear.term import LinearTerm
 
 Ints = NDArray[np.int64]
 
 
 class Hiding:
-    """Computes the changes of one linear term; `hiding` caches the last few terms.
+    """Computes the changes of one linear term, or of one of its folds; `hiding` caches the last few terms.
 
     >>> import torch
     >>> term = LinearTerm(6, 1, {"presence": np.array([4, 5])}, torch.tensor([[2.0], [0.0]]), torch.zeros(1))
@@ -30,14 +31,21 @@ class Hiding:
     ([[2.0]], [4], [2.0])
     """
 
-    def __init__(self, term: LinearTerm) -> None:
-        self._term = term
-        self._bias = term.bias.double().cpu().numpy()
+    def __init__(self, term: LinearTerm, fold: int | None = None) -> None:
+        self._term, self._fold = term, fold
+        self._bias = term.bias.double().cpu().numpy() if fold is None else term.folds[fold].bias
 
     @cached_property
     def _weights(self) -> sp.csr_array:
         """The nonzero weights: (features, labels)."""
+        if self._fold is not None:
+            return self._term.folds[self._fold].weights
         return sp.csr_array(self._term.weights.double().cpu().numpy())
+
+    @cached_property
+    def _used(self) -> NDArray[np.bool_] | None:
+        """The features with a weight; None: all."""
+        return None if self._fold is None else np.diff(self._weights.indptr) > 0
 
     @cached_property
     def _about(self) -> tuple[Ints, Ints]:
@@ -46,7 +54,7 @@ class Hiding:
 
     def changes(self, batch: Batch) -> HidingChanges:
         """Logits of all labels given the whole sequences, and what each event type contributes to them."""
-        moments, weights = self._term.moments(batch), self._weights
+        moments, weights = self._term.moments(batch, self._used), self._weights
         counts = np.diff(weights.indptr)[moments.keys]
         starts = np.repeat(weights.indptr[moments.keys] - np.cumsum(counts) + counts, counts)
         entries = starts + np.arange(int(counts.sum()))  # the stored weights of the features that hold
@@ -71,7 +79,7 @@ class Hiding:
         return distinct // size // n_labels, distinct // size % n_labels, distinct % size, taken
 
 
-@lru_cache(maxsize=4)
-def hiding(term: LinearTerm) -> Hiding:
-    """The `Hiding` of a term, made once."""
-    return Hiding(term)
+@lru_cache(maxsize=4 * (1 + N_FOLDS))
+def hiding(term: LinearTerm, fold: int | None = None) -> Hiding:
+    """The `Hiding` of a term, or of one of its folds, made once."""
+    return Hiding(term, fold)

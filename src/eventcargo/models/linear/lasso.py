@@ -54,6 +54,9 @@ def base_fit(n_columns: int, n_positive: int, n_rows: int) -> Fit:
 class Lasso:
     """The fits of one target on the columns of one matrix, on top of `offset` logits.
 
+    `counts` says how often each row counts, None: once. A row that counts 0 times is left out, without a copy
+    of the matrix.
+
     >>> X = sp.csc_array(np.repeat([[0.0, 1.0], [1.0, 0.0]], 50, axis=0))
     >>> y = np.repeat([0.0, 1.0], 50)
     >>> fit = Lasso(X, y).fit(1.0, base_fit(2, 50, 100))
@@ -61,8 +64,10 @@ class Lasso:
     True
     """
 
-    def __init__(self, X: sp.csc_array, y: Floats, offset: Floats | float = 0.0) -> None:
-        self._X, self._y, self._offset = X, y, offset
+    def __init__(
+        self, X: sp.csc_array, y: Floats, offset: Floats | float = 0.0, counts: Floats | None = None
+    ) -> None:
+        self._X, self._y, self._offset, self._counts = X, y, offset, counts
         self._growing = GrowingHessian(X)
         self._known: deque[tuple[Fit, Floats]] = deque(
             maxlen=REWEIGHTINGS + 2
@@ -99,7 +104,7 @@ class Lasso:
         return fit
 
     def _fit_columns(self, working: NDArray[np.int64], penalties: Floats, fit: Fit) -> Fit:
-        rows = Rows.of(self._X[:, working], self._y, self._offset)
+        rows = Rows.of(self._X[:, working], self._y, self._offset, self._counts)
         weights = fit.weights.copy()
         hessian = self._hessian(rows, working)
         weights[working], bias = minimise(rows, hessian, penalties[working], fit.weights[working], fit.bias)
@@ -116,7 +121,8 @@ class Lasso:
         for known, gradient in self._known:
             if known is fit:
                 return gradient
-        gradient = self._X.T @ (expit(fit.logits(self._X) + self._offset) - self._y)
+        residual = expit(fit.logits(self._X) + self._offset) - self._y
+        gradient = self._X.T @ (residual if self._counts is None else residual * self._counts)
         self._known.append((fit, gradient))
         return gradient
 

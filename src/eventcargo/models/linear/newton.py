@@ -58,17 +58,21 @@ class Rows:
     offset: Floats | float
 
     @classmethod
-    def of(cls, X: sp.csc_array, y: Floats, offset: Floats | float) -> "Rows":
+    def of(cls, X: sp.csc_array, y: Floats, offset: Floats | float, counts: Floats | None = None) -> "Rows":
+        """Rows of a target 0 or 1; `counts` says how often each counts, None: once."""
         n_rows, n_columns = X.shape
+        counts = np.ones(n_rows) if counts is None else counts
         touched = np.zeros(n_rows, bool)
         touched[X.indices] = True
         if np.ndim(offset) > 0 or touched.mean() > MOST_TOUCHED:
-            return cls(X, np.ones(n_rows), y, offset)
+            return cls(X, counts, y * counts, offset)
         number = np.cumsum(touched) - 1
         n = int(touched.sum())
         own = sp.csc_array((X.data, number[X.indices].astype(np.int32), X.indptr), shape=(n + 1, n_columns))
-        counts = np.concatenate([np.ones(n), [n_rows - n]])
-        return cls(own, counts, np.concatenate([y[touched], [y[~touched].sum()]]), offset)
+        n_rows_of, positives = (
+            np.concatenate([each[touched], [each[~touched].sum()]]) for each in (counts, y * counts)
+        )
+        return cls(own, n_rows_of, positives, offset)
 
     def logits(self, weights: Floats, bias: float) -> Floats:
         return np.asarray(self.X @ weights) + bias + self.offset

@@ -13,6 +13,7 @@ from torch import Tensor
 from eventcargo.batches import Batch
 from eventcargo.errors import DataError, counted
 from eventcargo.features import AT_END, FAMILIES, Events, Moments, chosen_moments
+from eventcargo.models.linear.folds import Fold
 
 Ints = NDArray[np.int64]
 
@@ -41,6 +42,7 @@ class LinearTerm:
     weights: Tensor  # (features, labels)
     bias: Tensor  # (labels,)
     effort: Tensor | None = None  # (labels,), values of `Effort`; None: all
+    folds: tuple[Fold, ...] = ()
 
     @property
     def n_features(self) -> int:
@@ -110,7 +112,13 @@ class LinearTerm:
         keys = {f"keys.{family}": torch.from_numpy(keys.copy()) for family, keys in self.keys.items()}
         shape = torch.tensor([self.size, self.window])
         effort = {} if self.effort is None else {"effort": self.effort}
-        return {"shape": shape, "weights": self.weights.contiguous(), "bias": self.bias, **keys, **effort}
+        folds = {
+            f"fold.{number}.{name}": tensor
+            for number, fold in enumerate(self.folds)
+            for name, tensor in fold.to_tensors().items()
+        }
+        weights = self.weights.contiguous()
+        return {"shape": shape, "weights": weights, "bias": self.bias, **keys, **effort, **folds}
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor]) -> "LinearTerm":
@@ -132,7 +140,18 @@ class LinearTerm:
                 f"{counted(n_keys, 'feature')} and {counted(len(bias), 'label')}; the file is damaged"
             )
         size, window = tensors["shape"].tolist()
-        return cls(size, window, keys, weights, bias, tensors.get("effort"))
+        folds = _folds(tensors, (n_keys, len(bias)))
+        return cls(size, window, keys, weights, bias, tensors.get("effort"), folds)
+
+
+def _folds(tensors: Mapping[str, Tensor], shape: tuple[int, int]) -> tuple[Fold, ...]:
+    """The folds among the tensors of a term."""
+    numbers = sorted({int(name.split(".")[1]) for name in tensors if name.startswith("fold.")})
+    parts = ("codes", "values", "bias")
+    return tuple(
+        Fold.from_tensors({part: tensors[f"fold.{number}.{part}"] for part in parts}, shape)
+        for number in numbers
+    )
 
 
 def _summed(bags: Ints, features: Ints, n_bags: int, weights: Tensor) -> Tensor:

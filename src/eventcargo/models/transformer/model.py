@@ -342,8 +342,17 @@ class Transformer(nn.Module, DensityModel):
         """How hiding event types changes the linear term; see `DensityModel`."""
         if self.linear is None:
             return None
+        return self._calibrated(hiding(self.linear).changes(batch))
+
+    def fold_changes(self, batch: Batch, fold: int) -> HidingChanges | None:
+        """The same by weights that were fitted without a fold; see `DensityModel`."""
+        if self.linear is None or not self.linear.folds:
+            return None
+        return self._calibrated(hiding(self.linear, fold).changes(batch))
+
+    def _calibrated(self, changes: HidingChanges) -> HidingChanges:
         slope, cap = (values.double().cpu().numpy() for values in (self.end_slope, self.label_cap))
-        return replace(hiding(self.linear).changes(batch), slope=slope, cap=cap)
+        return replace(changes, slope=slope, cap=cap)
 
     def next_events(self, batch: Batch, where: NDArray[np.bool_], k: int) -> Iterator[NextEvents]:
         """Next-event logits of the event types that matter, in blocks that fit the cache."""

@@ -67,9 +67,17 @@ const bar = (value, most, kind) => {
 const frequencyCell = edge => element('span', {class: 'stack'}, intervalPlot(edge), element('span', {}, percent(edge.frequency),
   isKnown(edge.ci_low) ? element('span', {class: 'faint'}, ` (${percent(edge.ci_low)} to ${percent(edge.ci_high)})`) : null));
 
+const ODDS_HINT = 'The odds of the label with the event type present, as a multiple of those without it, all other causes alike; in brackets, the 95 % interval.';
+const WEIGHT_HINT = 'By the end of the odds\u2019 interval that is nearer to 1: strong from \u00d73 (or \u00d71/3) on, moderate from \u00d71.5 (or \u00d71/1.5) on, else weak.';
+
+const oddsCell = edge => element('span', {class: 'whole', title: ODDS_HINT}, `\u00d7${factor(edge.odds_ratio)}`,
+  isKnown(edge.odds_low) ? element('span', {class: 'faint'}, ` (${factor(edge.odds_low)} to ${factor(edge.odds_high)})`) : null);
+
 const DETAILS = [
   ['Event type', edge => named(names[edge.event], 300)],
   ['Sign', edge => element('span', {class: `cause sign ${kindOf(signOf(edge))}`}, mark(signOf(edge)), kindOf(signOf(edge)))],
+  ['Odds', oddsCell, 'odds_ratio', ODDS_HINT],
+  ['Weight', edge => edge.weight, 'weight', WEIGHT_HINT],
   ['Effect', edge => element('span', {class: 'stack'}, bar(edge.effect, 1, kindOf(edge.effect)), signed(edge.effect)), 'effect'],
   ['Strength, nats', (edge, most) => element('span', {class: 'stack'}, bar(edge.strength, most), decimal(edge.strength)), 'strength'],
   ['Found in', frequencyCell, 'frequency'],
@@ -81,10 +89,15 @@ function causeTable(edges) {
   const shown = DETAILS.filter(([, , field]) => !field || edges.some(edge => isKnown(edge[field])));
   const most = Math.max(...edges.map(edge => edge.strength || 0)) || 1;
   return element('table', {class: 'cards', role: 'table', 'aria-label': 'Causes'},
-    element('thead', {role: 'rowgroup'}, element('tr', {role: 'row'}, shown.map(([title]) => element('th', {role: 'columnheader', scope: 'col'}, title)))),
+    element('thead', {role: 'rowgroup'}, element('tr', {role: 'row'}, shown.map(([title, , , hint]) => element('th', {role: 'columnheader', scope: 'col', title: hint}, title)))),
     element('tbody', {role: 'rowgroup'}, edges.map(edge => element('tr', {role: 'row'}, shown.map(([title, cell, field], at) =>
       element(at ? 'td' : 'th', {role: at ? 'cell' : 'rowheader', scope: at ? null : 'row', 'data-title': title},
         !field || isKnown(edge[field]) ? cell(edge, most) : '–'))))));
+}
+
+function causeNotes(edges) {
+  if (!edges.some(edge => isKnown(edge.odds_ratio))) return null;
+  return element('p', {class: 'aside'}, `Odds: ${ODDS_HINT} An event type that acts by its order, number or time alone has odds near \u00d71. Weight: ${WEIGHT_HINT}`);
 }
 
 function compared(own) {

@@ -37,6 +37,13 @@ function decimal(value, digits = 2) {
 const signed = value => (value > 0 ? '+' : '') + decimal(value);
 const percent = value => (isKnown(value) ? `${(100 * value).toFixed(value > 0 && value < 0.1 ? 1 : 0)} %` : '–');
 
+// An odds ratio to two digits; beyond these limits it is of no interest how far.
+function factor(value) {
+  if (value > 1000) return '>1,000';
+  if (value < 0.001) return '<0.001';
+  return value < 9.95 ? value.toPrecision(2) : grouped.format(Number(value.toPrecision(2)));
+}
+
 const SIGNS = {1: ['promotes', '+'], '-1': ['inhibits', MINUS], 0: ['unclear', '?']};
 const signOf = edge => edge.sign || Math.sign(edge.effect || 0);
 const kindOf = sign => SIGNS[Math.sign(sign || 0)][0];
