@@ -88,6 +88,12 @@ def test_where_nothing_can_differ_there_is_no_p_value(table: list[list[int]]) ->
     assert ExactG2.of(np.array([table])).p_value is None
 
 
+def test_pairs_that_can_only_differ_say_nothing() -> None:
+    found = ExactG2.of(np.tile([[[1, 0], [0, 1]]], (512, 1, 1)))
+    assert (found.p_value, found.gain) == (None, 0)
+    assert found.g2 > 1000  # by chi-square it would be certain
+
+
 def test_most_gain_lies_above_the_gain() -> None:
     found = ExactG2.of(np.array([[[60, 40], [40, 60]]]))
     assert 0 < found.gain < found.max_gain < 5 * found.gain
@@ -127,9 +133,9 @@ def test_own_left_over_is_learnt_from_the_sequences_themselves() -> None:
     assert own_residual_information(np.array([[[0, 0], [0, 100]]])) < 4
 
 
-def test_sequences_without_a_like_are_counted_by_the_label() -> None:
-    tables = np.array([[[0, 0], [3, 5]], [[1, 0], [7, 7]]])
-    assert (incomparable(tables, carried=True), incomparable(tables, carried=False)) == (5, 3)
+def test_the_share_of_sequences_without_a_like_is_that_of_those_with_the_column() -> None:
+    assert incomparable_share(np.array([[[0, 0], [3, 5]], [[1, 0], [7, 9]]])) == 8 / 24
+    assert incomparable_share(np.array([[[9, 9], [0, 0]]])) == 0
 
 
 def test_risk_difference_weighs_strata_by_what_they_tell() -> None:

@@ -3,12 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset
 from eventcargo.sequences import EventSequence
 from eventcargo.verification.claims import Claim
-from eventcargo.verification.forward import MAX_GIVEN, forward_select
+from eventcargo.verification.forward import MAX_GIVEN, forward_select, swap_companions
 from eventcargo.verification.label_test import LabelTest, VerifyData
 
 from ..families import drawn, with_kinds
@@ -52,8 +53,19 @@ def test_what_the_arrangement_of_a_member_explains_is_not_added() -> None:
     assert len(label_test.claims) == 1
 
 
-def test_what_gains_too_little_is_not_added(data: EventDataset) -> None:
-    assert grown(data, min_gain=1e6) == ""
+def test_what_is_sure_is_added_however_little_it_gains() -> None:
+    sequences = drawn(20_000, dict.fromkeys("abc", 0.5), lambda events: 0.33 if "a" in events else 0.3)
+    assert grown(EventDataset.from_sequences(sequences), min_gain=1e6) == "a"  # 0.002 nats a carrier
+
+
+def test_weak_causes_that_add_up_are_all_added() -> None:
+    causes = [f"w{at:02}" for at in range(12)]
+    chances = dict.fromkeys([*causes, *(f"x{at:02}" for at in range(12))], 0.5)
+    sequences = drawn(4000, chances, lambda events: expit(0.6 * (len(events & set(causes)) - 8)))
+    data = EventDataset.from_sequences(sequences)
+    label_test = LabelTest(VerifyData(data), 0, [], 1.0)
+    forward_select([label_test], 60, 0.05)
+    assert sorted(data.event_names[claim.event] for claim in label_test.claims) == causes
 
 
 def test_from_mere_noise_a_boundary_grows_as_rarely_as_alpha_says() -> None:
@@ -72,8 +84,11 @@ def test_what_only_looks_strongest_does_not_hide_what_is() -> None:
     assert grown_in_strata(110, sure=50) == "y"
 
 
-def test_pairs_that_can_only_differ_say_nothing() -> None:
-    assert grown_in_strata(512, size=2) == ""
+@pytest.mark.parametrize(("together", "found"), [(256, ""), (290, ""), (512, "x")])
+def test_strata_that_say_nothing_by_themselves_are_compared_with_each_other(
+    together: int, found: str
+) -> None:
+    assert grown_in_strata(together, size=2) == found
 
 
 def grown_in_strata(together: int, size: int = 5, sure: int = 0) -> str:
@@ -119,15 +134,74 @@ def test_an_added_claim_is_new_and_without_votes(data: EventDataset) -> None:
     label_test = LabelTest(VerifyData(data), 0, [], 10.0)
     forward_select([label_test], 1, 0.05)
     (claim,) = label_test.claims
-    assert (claim.is_new, claim.worth, claim.sign) == (True, None, 1)
+    assert (claim.is_new, claim.is_mute, claim.votes, claim.evidence) == (True, True, None, None)
+    assert claim.worth == claim.gain > 100
+    assert claim.effect > 0.3
 
 
-def test_an_added_inhibitor_has_its_sign() -> None:
+def test_an_added_inhibitor_has_a_negative_effect() -> None:
     label_test = LabelTest(
         VerifyData(draw(lambda events: "a" not in events, dict.fromkeys("abc", 0.4))), 0, [], 10.0
     )
     forward_select([label_test], 1, 0.05)
-    assert [claim.sign for claim in label_test.claims] == [-1]
+    assert [claim.effect < -0.9 for claim in label_test.claims] == [True]
+
+
+def accompanied(n: int = 2000, seed: int = 0) -> EventDataset:
+    """`a` causes the label; `b` comes with most `a`, and with little else. `c` is a stranger."""
+    rng = np.random.default_rng(seed)
+    sequences = []
+    for at in range(n):
+        a = bool(rng.random() < 0.4)
+        b, c = bool(rng.random() < (0.8 if a else 0.05)), bool(rng.random() < 0.4)
+        events = tuple(name for name, holds in zip("abc", (a, b, c), strict=True) if holds)
+        labels = ("bad",) if rng.random() < (0.7 if a else 0.1) else ()
+        sequences.append(EventSequence(f"{at:05}", events, tuple(map(float, range(len(events)))), labels))
+    return EventDataset.from_sequences(sequences)
+
+
+def swapped(data: EventDataset, claims: str, required: bool = False, barred: str = "") -> list[Claim]:
+    """What takes the place of claims of 100 votes."""
+    made = [Claim(data.event_names.index(name), 100.0, 1.0, is_required=required) for name in claims]
+    label_test = LabelTest(VerifyData(data), 0, made, 10.0)
+    label_test.barred = np.array([name in barred for name in data.event_names])
+    swap_companions([label_test], 0.05)
+    return label_test.claims
+
+
+@pytest.mark.parametrize(("member", "better"), [("b", "a"), ("a", "a"), ("c", "c")])
+def test_a_companion_that_is_worth_more_takes_the_place_of_a_member(member: str, better: str) -> None:
+    data = accompanied()
+    (claim,) = swapped(data, member)
+    assert (data.event_names[claim.event], claim.votes, claim.is_new) == (better, 100.0, False)
+
+
+def test_a_member_that_is_required_keeps_its_place() -> None:
+    data = accompanied()
+    assert [data.event_names[claim.event] for claim in swapped(data, "b", required=True)] == ["b"]
+
+
+def test_a_companion_that_is_not_allowed_takes_no_place() -> None:
+    data = accompanied()
+    assert [data.event_names[claim.event] for claim in swapped(data, "b", barred="a")] == ["b"]
+
+
+def test_a_companion_that_is_a_member_takes_no_place() -> None:
+    data = accompanied()
+    assert [data.event_names[claim.event] for claim in swapped(data, "ba")] == ["b", "a"]
+
+
+def test_a_companion_that_is_not_significant_takes_no_place() -> None:
+    data = accompanied(12)
+    assert [data.event_names[claim.event] for claim in swapped(data, "b")] == ["b"]
+
+
+def test_members_are_arranged_anew_after_a_swap() -> None:
+    data = accompanied()
+    label_test = LabelTest(VerifyData(data), 0, [Claim(data.event_names.index("b"), 100.0, 1.0)], 10.0)
+    before = label_test.arranged(0.05)
+    swap_companions([label_test], 0.05)
+    assert label_test.arranged(0.05) is not before
 
 
 def test_no_questions_grow_nothing() -> None:
