@@ -14,11 +14,22 @@ def test_boundary_has_the_strongest_event_first() -> None:
     assert LabelGraph.from_edges(edges).boundary("l") == ["strong", "middle", "weak"]
 
 
-def test_what_promotes_comes_before_what_inhibits() -> None:
+def test_the_surest_edge_comes_first() -> None:
+    edges = _edges(
+        label=["x"] * 4,
+        event=["a", "b", "c", "d"],
+        p_value=[0.1, None, 0.01, 0.1],
+        gain=[1.0, 9.0, 2.0, 3.0],
+        strength=[1.0, 9.0, 2.0, 0.5],
+    )
+    assert LabelGraph.from_edges(edges).boundary("x") == ["c", "d", "a", "b"]
+
+
+def test_what_inhibits_is_no_less_than_what_promotes() -> None:
     edges = pl.DataFrame(
         {"label": ["x"] * 3, "event": ["a", "b", "c"], "sign": [-1, 1, None], "strength": [9, 1, 2]}
     )
-    assert LabelGraph.from_edges(edges).boundary("x") == ["c", "b", "a"]
+    assert LabelGraph.from_edges(edges).boundary("x") == ["a", "c", "b"]
 
 
 def test_a_gain_goes_before_a_strength() -> None:

@@ -14,7 +14,7 @@ from benchmarks.rivals.problems import Problem, Weights, graph_of, named, proble
 LARGEST = (12, 40)
 """Largest subset that is tried; the second only if the first has no room left."""
 
-SCREENED = 500
+SCREENED = 1000
 """Columns left by the package's own screen, by the likelihood of each alone."""
 
 DENSE = 50_000_000

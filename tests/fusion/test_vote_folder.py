@@ -163,10 +163,10 @@ def test_a_file_of_other_columns_is_refused_by_name(tmp_path: Path) -> None:
         ("[]", "not written by eventcargo"),
         (json.dumps({"format": "eventcargo-edges", "version": 2}), "not written by eventcargo"),
         (
-            json.dumps({"format": "eventcargo-votes", "version": 9}),
-            "version 9 of another release, this one reads 2",
+            json.dumps({"format": "eventcargo-votes", "version": 2}),
+            "version 2 of another release, this one reads 3",
         ),
-        (json.dumps({"format": "eventcargo-votes", "version": 2}), "no entry 'kinds'"),
+        (json.dumps({"format": "eventcargo-votes", "version": 3}), "no entry 'kinds'"),
     ],
 )
 def test_a_foreign_plan_is_refused(tmp_path: Path, content: str, message: str) -> None:

@@ -30,9 +30,15 @@ def _sequence(
     return EventSequence(name, tuple(events), times, ("bad",) if holds else ())
 
 
-def claimed(events: str, frequency: float = 0.5, strength: float = 1.0, sign: int = 1) -> LabelGraph:
+def claimed(
+    events: str,
+    frequency: float | None = 0.5,
+    strength: float | None = 1.0,
+    sign: int = 1,
+    evidence: float | None = None,
+) -> LabelGraph:
     """A graph with an edge into `bad` from each of these one-letter event types, as phase 1 would have it."""
     edges = pl.DataFrame({"label": ["bad"] * len(events), "event": list(events)}).with_columns(
-        frequency=frequency, strength=strength, sign=sign
+        frequency=frequency, strength=strength, sign=sign, evidence=evidence
     )
     return LabelGraph.from_edges(edges, {"bad": None})

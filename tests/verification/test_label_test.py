@@ -122,3 +122,95 @@ def test_repetition_confirms_a_member() -> None:
     asked = label_test(EventDataset.from_sequences(once + twice), "a")
     asked.ask(ALPHA)
     assert (asked.claims[0].p_value or 1) < 1e-20
+
+
+def test_scores_are_those_given_the_members(conjunctive: EventDataset) -> None:
+    asked = label_test(conjunctive, "ba")
+    z = np.abs(asked.scores())
+    names = [conjunctive.event_names.index(name) for name in "abcd"]
+    assert (z[names[:2]] == 0).all()  # a member says nothing beyond itself
+    assert (z[names[2:]] < 4).all()
+    alone = np.abs(label_test(conjunctive, "").scores())
+    assert (alone[names[:2]] > 20).all()
+
+
+def test_other_claims_are_asked_on_the_same_data(conjunctive: EventDataset) -> None:
+    asked = label_test(conjunctive, "ab")
+    asked.barred = np.array([True, False, False, False])
+    other = asked.with_claims(asked.claims[:1])
+    assert other.members == asked.members[:1]
+    assert (other.verify_data, other.label, other.min_gain) == (asked.verify_data, 0, 20.0)
+    assert other.barred is asked.barred
+
+
+def test_the_share_together_is_that_of_the_sequences_with_either() -> None:
+    ways = [("a",), ("a", "b"), ("b", "c"), ("a", "b"), ("c",)]
+    data = EventDataset.from_sequences(
+        [EventSequence(str(at), way, tuple(map(float, range(len(way)))), ()) for at, way in enumerate(ways)]
+    )
+    share = VerifyData(data).together_share(data.event_names.index("a"))
+    assert share.tolist() == [1.0, 2 / 4, 0.0]
+
+
+def eliminated(
+    asked: LabelTest, of_claimed: float = 0.01, of_new: float = 1e-4, untrusted: bool = False
+) -> str:
+    """The members left, tested first."""
+    asked.ask(ALPHA)
+    asked.backward_eliminate(ALPHA, of_claimed, of_new, untrusted)
+    return "".join(sorted(asked.verify_data.data.event_names[claim.event] for claim in asked.claims))
+
+
+def test_elimination_drops_what_the_data_refute(conjunctive: EventDataset) -> None:
+    assert eliminated(label_test(conjunctive, "abcd")) == "ab"
+
+
+def test_elimination_leaves_claims_that_are_sure_as_they_are(conjunctive: EventDataset) -> None:
+    asked, alone = label_test(conjunctive, "ab"), label_test(conjunctive, "ab")
+    alone.ask(ALPHA)
+    assert eliminated(asked) == "ab"
+    assert asked.claims == alone.claims
+
+
+def test_after_elimination_figures_are_those_beside_what_is_left(conjunctive: EventDataset) -> None:
+    asked, alone = label_test(conjunctive, "abcd"), label_test(conjunctive, "ab")
+    alone.ask(ALPHA)
+    assert eliminated(asked) == "ab"
+    assert asked.claims == alone.claims
+
+
+@pytest.mark.parametrize("order", ["xyc", "yxc", "cyx"])
+def test_of_two_that_come_together_one_is_dropped_at_a_time(order: str) -> None:
+    ways = [("x", "y"), ("x", "y", "c"), ("z",), ("z", "c")]
+    data = EventDataset.from_sequences(
+        [
+            EventSequence(
+                f"{at:03}", ways[at % 4], tuple(map(float, range(len(ways[at % 4])))), ("bad",) * (at % 4 < 2)
+            )
+            for at in range(400)
+        ]
+    )
+    assert eliminated(label_test(data, order), untrusted=True) in ("x", "y")
+
+
+def test_new_claims_are_held_to_the_level_of_new_ones(conjunctive: EventDataset) -> None:
+    for of_new, left in ((1e-4, "ab"), (1e-300, "a")):
+        asked = label_test(conjunctive, "ab")
+        asked.claims[1] = Claim(asked.claims[1].event, is_new=True)
+        assert eliminated(asked, of_new=of_new) == left
+
+
+def test_a_faint_claim_falls_beside_a_strong_one_unless_it_was_voted_for() -> None:
+    rng = np.random.default_rng(0)
+    sequences = []
+    for at in range(20_000):
+        a, b = rng.random(2) < 0.5
+        events = tuple(name for name, holds in (("a", a), ("b", b), ("z", True)) if holds)
+        labels = ("bad",) if rng.random() < (0.9 if a else 0.05) + (0.03 if b else 0) else ()
+        sequences.append(EventSequence(f"{at:05}", events, (0.0,) * len(events), labels))
+    data = EventDataset.from_sequences(sequences)
+    voted, new, alone = label_test(data, "ab", votes=30.0), label_test(data, "ab"), label_test(data, "b")
+    new.claims[1] = Claim(new.claims[1].event, is_new=True)
+    alone.claims[0] = Claim(alone.claims[0].event, is_new=True)
+    assert (eliminated(voted), eliminated(new), eliminated(alone)) == ("ab", "a", "b")
+    assert (voted.claims[1].p_value or 1) < 1e-6

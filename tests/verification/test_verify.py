@@ -120,8 +120,11 @@ def test_edges_into_a_doubted_label_must_be_confirmed(conjunctive: EventDataset)
     assert "c" in verify(claimed("abc"), few, config, untrusted=["other"]).boundary("bad")
 
 
-def test_a_doubted_label_may_lose_its_whole_boundary(conjunctive: EventDataset) -> None:
-    assert verify(claimed("c"), conjunctive, VerifyConfig(rounds=0), untrusted=["bad"]).boundary("bad") == []
+def test_a_doubted_label_may_lose_its_whole_boundary() -> None:
+    noise, config = draw(lambda _: False, EXPOSED, 40, noise=0.4), VerifyConfig(rounds=0)
+    graph = claimed("abc", strength=0.2)
+    assert sorted(verify(graph, noise, config).boundary("bad")) == ["a", "b", "c"]
+    assert verify(graph, noise, config, untrusted=["bad"]).boundary("bad") == []
 
 
 def test_of_near_twins_a_doubted_label_keeps_the_better() -> None:
@@ -142,24 +145,100 @@ def test_a_required_edge_into_a_doubted_label_stays(conjunctive: EventDataset) -
     assert "c" in found.boundary("bad")
 
 
-def test_a_significant_but_tiny_effect_is_no_edge() -> None:
+def with_effect(of_b: float, n: int = 20_000) -> EventDataset:
+    """`a` makes the label likely, `b` raises its rate by `of_b`."""
     rng = np.random.default_rng(0)
     sequences = []
-    for at in range(20_000):
-        has = bool(rng.random() < 0.5)
-        holds = bool(rng.random() < (0.33 if has else 0.30))
-        events = ("a", "x") if has else ("x",)
+    for at in range(n):
+        a, b = rng.random(2) < 0.5
+        holds = bool(rng.random() < (0.8 if a else 0.05) + (of_b if b else 0))
+        events = tuple(name for name, has in (("a", a), ("b", b), ("x", True)) if has)
         sequences.append(EventSequence(f"{at:05}", events, (0.0,) * len(events), ("bad",) if holds else ()))
-    data = EventDataset.from_sequences(sequences)
-    assert verify(LabelGraph.from_boundaries({"bad": ["a"]}), data).boundary("bad") == []
-    assert verify(LabelGraph.from_boundaries({"bad": ["a"]}), data, VerifyConfig(min_gain=1e-5)).boundary(
-        "bad"
-    ) == ["a"]
+    return EventDataset.from_sequences(sequences)
 
 
-def test_a_claim_that_is_too_small_must_be_confirmed(conjunctive: EventDataset) -> None:
+def without_a(data: EventDataset) -> EventDataset:
+    return data.select(~(data.presence().toarray()[:, data.event_names.index("a")] > 0))
+
+
+@pytest.mark.parametrize("boundary", [[], ["b"]])
+def test_a_tiny_effect_that_is_sure_is_an_edge(boundary: list[str]) -> None:
+    data = without_a(with_effect(0.02))
+    found = verify(LabelGraph.from_boundaries({"bad": boundary}), data)
+    assert found.boundary("bad") == ["b"]
+    assert found.edges["gain"][0] < VerifyConfig().min_gain
+    assert found.edges["p_value"][0] < 1e-6
+
+
+def test_a_tiny_effect_that_no_sequence_shows_is_no_edge_beside_a_strong_one() -> None:
+    data = with_effect(0.02)
+    assert verify(claimed("ab", frequency=0.01), data).boundary("bad") == ["a", "b"]
+    for missing in ("a", ""):
+        assert verify(claimed(missing), data).boundary("bad") == ["a"]
+    mute = pl.concat([claimed("a", evidence=5000.0).edges, claimed("b", None, None, evidence=40.0).edges])
+    assert verify(LabelGraph.from_edges(mute), data).boundary("bad") == ["a"]
+
+
+def test_a_claim_that_the_data_leave_room_for_needs_no_confirmation(conjunctive: EventDataset) -> None:
     found = verify(claimed("abz", frequency=0.1, strength=0.2), conjunctive, VerifyConfig(rounds=0))
+    assert sorted(found.boundary("bad")) == ["a", "b", "z"]
+
+
+def test_a_claim_with_evidence_must_be_borne_out_a_little(conjunctive: EventDataset) -> None:
+    evident = claimed("abz", frequency=0.1, strength=0.2, evidence=6.0)
+    found = verify(evident, conjunctive, VerifyConfig(rounds=0))
     assert sorted(found.boundary("bad")) == ["a", "b"]
+    assert found.edges["evidence"].to_list() == [6.0, 6.0]
+
+
+def test_an_edge_by_evidence_alone_must_be_confirmed(conjunctive: EventDataset) -> None:
+    few, config = conjunctive[:26], VerifyConfig(rounds=0)
+    voted = claimed("abc", evidence=None)
+    mute = claimed("abc", None, None, evidence=1.0)
+    assert sorted(verify(voted, few, config).boundary("bad")) == ["a", "b", "c"]
+    assert sorted(verify(mute, few, config).boundary("bad")) == ["a", "b"]
+
+
+def test_what_evidence_alone_proposes_is_corrected_for_all_pairs() -> None:
+    kinds = [(("a",), 9, 3), (("x",), 3, 9)]  # p is about 0.02 * 2: enough for one test, not for one of 50
+    others = tuple(f"o{at:02}" for at in range(48))
+    sequences = [
+        EventSequence(
+            f"{events[0]}{at:02}", (*events, *others), (0.0,) * 49, ("bad",) if at < n_bad else ()
+        )
+        for events, n_bad, n_good in kinds
+        for at in range(n_bad + n_good)
+    ]
+    data, config = EventDataset.from_sequences(sequences), VerifyConfig(rounds=0, alpha=0.1)
+    for frequency, found in ((0.3, ["a"]), (None, [])):
+        graph = claimed("a", frequency, 0.1, evidence=0.5)
+        assert verify(graph, data, config).boundary("bad") == found
+        assert verify(graph, data, config, untrusted=["bad"]).boundary("bad") == found
+
+
+def test_the_surest_edge_comes_first() -> None:
+    data = draw(lambda events: "a" in events or {"b", "c"} <= set(events), EXPOSED)
+    found = verify(claimed("cba"), data).edges
+    assert found["event"][0] == "a"
+    assert found["p_value"].to_list() == sorted(found["p_value"])
+
+
+def test_every_edge_has_odds(conjunctive: EventDataset) -> None:
+    found = verify(claimed("ab"), conjunctive).edges.row(0, named=True)
+    assert 10 < found["odds_low"] < found["odds_ratio"] < found["odds_high"]
+
+
+def test_what_mostly_comes_with_a_cause_gives_its_place_to_it() -> None:
+    rng = np.random.default_rng(0)
+    sequences = []
+    for at in range(2000):
+        a = rng.random() < 0.4
+        b = rng.random() < (0.8 if a else 0.05)
+        events = tuple(name for name, has in (("a", a), ("b", b), ("x", True)) if has)
+        labels = ("bad",) if rng.random() < (0.7 if a else 0.1) else ()
+        sequences.append(EventSequence(f"{at:05}", events, (0.0,) * len(events), labels))
+    found = verify(claimed("b"), EventDataset.from_sequences(sequences), VerifyConfig(rounds=0))
+    assert found.edges.select("event", "sign", "frequency").rows() == [("a", 1, None)]
 
 
 def test_a_boundary_of_a_hundred_is_sifted() -> None:

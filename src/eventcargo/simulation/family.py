@@ -9,7 +9,7 @@ import numpy as np
 
 from eventcargo.config import check_at_least, setting
 from eventcargo.simulation.background import draw_times
-from eventcargo.simulation.noisy_or import MIN_COMMON, ScatteredConfig, amid_background, noisy_or
+from eventcargo.simulation.scattered import MIN_COMMON, ScatteredConfig, amid_background, noisy_or
 from eventcargo.simulation.simulated import Cause, Columns, Simulated, assemble, event_names
 
 

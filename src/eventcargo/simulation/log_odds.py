@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from eventcargo.config import check_at_least, setting
 from eventcargo.simulation.background import draw_times
-from eventcargo.simulation.noisy_or import (
+from eventcargo.simulation.scattered import (
     MIN_COMMON,
     ScatteredConfig,
     amid_background,

@@ -45,9 +45,9 @@ from eventcargo.verification.levels import settle_levels
 from eventcargo.verification.odds_ratios import odds_ratios
 
 FIRST = 0.8
-"""Discount on the discoveries that no single sequence shows. Where there are many, weak causes are usual; where
-there would be one, it must be five times as sure: in a graph of strong causes, chance adds an edge in 1 of 100
-data sets."""
+"""Discount on the discoveries that no single sequence shows. Where there are many, weak causes are usual;
+where there would be one, it must be five times as sure: in a graph of strong causes, chance adds an edge in 1
+of 100 data sets."""
 
 GROWING = 0.5
 """Largest share of the time for adding missing event types."""
