@@ -1,7 +1,9 @@
-"""How often verdicts are right: hidden common causes must not be trusted, true boundaries must.
+"""How often verdicts are right: on edges that are real or not, and on boundaries that are complete or not.
 
-In `confounded` the decoy, which every method finds, is added to the true boundaries. "with a record" adds an
-event type to the data and the boundaries that is recorded because of the label. Validation seeds.
+In `confounded` the decoy, which every method finds, is added to the true boundaries. "less one member" takes
+a random one from every boundary of two or more; "random" are as many event types that cause no label. "with a
+record" adds an event type to the data and the boundaries that is recorded because of the label. Validation
+seeds.
 Run: `.venv/bin/python -m benchmarks.accuracy.verdicts`
 """
 
@@ -15,6 +17,7 @@ import numpy as np
 
 from eventcargo import EventDataset, EventSequence, LabelGraph
 from eventcargo.simulation import Simulated, simulate
+from eventcargo.verdicts import Verdict
 from eventcargo.verdicts.judge import judge
 
 from benchmarks.record import provenance, save
@@ -27,8 +30,9 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("confounded", "with decoy", {}),
     ("confounded", "true", {}),
     *((name, "true", {}) for name in ("fleet", "chain", "ordered", "timing", "follows", "repeat")),
-    *((name, "true", {}) for name in ("recency", "short", "exact")),
-    ("fleet", "less one member", {}),
+    *((name, "true", {}) for name in ("recency", "short", "exact", "noisy_or", "log_odds", "family")),
+    *((name, "less one member", {}) for name in ("fleet", "noisy_or", "log_odds")),
+    *((name, "random", {}) for name in ("fleet", "chain", "noisy_or", "log_odds")),
     ("confounded", "with decoy", {"hidden_share": 0.1}),
     ("confounded", "with decoy", {"decoy": 0.9, "decoy_alone": 0.02}),
     (
@@ -36,6 +40,7 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
         "with decoy",
         {"decoy": 0.9, "decoy_alone": 0.02, "hidden_strength": 0.9, "strength": 0.9},
     ),
+    ("confounded", "with decoy", {"hidden_strength": 0.4, "strength": 0.4}),
     ("chain", "true", {"causes": 0.8}),
     ("chain", "true", {"causes": 0.7}),
     *(
@@ -64,8 +69,9 @@ def summary(regime: str, kind: str, settings: dict[str, Any]) -> dict[str, Any]:
         "settings": settings,
         **{
             key: sum(found[key] for found in runs)
-            for key in ("labels", "not_trusted", "decoy_named", "leaks")
+            for key in ("labels", "not_trusted", "incomplete", "incomplete_by_share_alone")
         },
+        **{key: sum(found[key] for found in runs) for key in ("decoy_suspected", "decoy_missing", "leaks")},
         "min_explained": min(explained, default=None),
         "max_explained": max(explained, default=None),
         "seconds": sum(found["seconds"] for found in runs) / len(runs),
@@ -80,20 +86,25 @@ def run(regime: str, kind: str, settings: dict[str, Any], seed: int) -> dict[str
     graph, began = boundaries(simulated, kind, seed), time.perf_counter()
     found = judge(data, graph)
     reasons = {label: " ".join(verdict.reasons) for label, verdict in found.items()}
-    told = [re.search(r"explains (\d+)%", text) for text in reasons.values()]
+    missing = {label: " ".join(verdict.missing) for label, verdict in found.items()}
+    told = [re.search(r"explains (\d+)%", f"{reasons[label]} {missing[label]}") for label in found]
+    decoys = {label: name for label in found if (name := decoy(simulated, label))}
     return {
         "seconds": time.perf_counter() - began,
         "labels": len(found),
         "not_trusted": sum(verdict.level != "trust" for verdict in found.values()),
-        "decoy_named": sum(names(reasons[label], decoy(simulated, label)) for label in reasons),
+        "incomplete": sum(bool(verdict.missing) for verdict in found.values()),
+        "incomplete_by_share_alone": sum(is_by_share_alone(verdict) for verdict in found.values()),
+        "decoy_suspected": sum(f"decided: {name};" in reasons[label] for label, name in decoys.items()),
+        "decoy_missing": sum(f"{name} is not in" in missing[label] for label, name in decoys.items()),
         "leaks": sum("record of the outcome" in text for text in reasons.values()),
         "explained": [int(share[1]) / 100 for share in told if share],
     }
 
 
-def names(reason: str, event: str | None) -> bool:
-    """Whether a reason names an event type as one to be careful of."""
-    return event is not None and (f"decided: {event};" in reason or f"{event} is not in" in reason)
+def is_by_share_alone(verdict: Verdict) -> bool:
+    """Whether a boundary is said to be incomplete for no other reason than that it explains little."""
+    return bool(verdict.missing) and all("random or not recorded" in reason for reason in verdict.missing)
 
 
 def decoy(simulated: Simulated, label: str) -> str | None:
@@ -102,7 +113,7 @@ def decoy(simulated: Simulated, label: str) -> str | None:
 
 
 def boundaries(simulated: Simulated, kind: str, seed: int) -> LabelGraph:
-    """The true boundaries, with the decoy of the hidden cause, or less a random member of two or more."""
+    """The true boundaries, changed as `kind` says."""
     true = simulated.truth.boundaries
     if kind == "with decoy":
         return LabelGraph.from_boundaries(
@@ -115,6 +126,11 @@ def boundaries(simulated: Simulated, kind: str, seed: int) -> LabelGraph:
             {label: [*events, f"record of {label}"] for label, events in true.items()}
         )
     rng = np.random.default_rng(seed)
+    if kind == "random":
+        others = sorted(set(simulated.data.event_names).difference(*true.values()))
+        return LabelGraph.from_boundaries(
+            {label: rng.choice(others, len(events), replace=False) for label, events in true.items()}
+        )
     lost = {label: rng.choice(events) for label, events in true.items() if len(events) > 1}
     return LabelGraph.from_boundaries(
         {label: [event for event in true[label] if event != lost[label]] for label in lost}

@@ -35,7 +35,7 @@ def test_the_graph_is_written_and_told(runs: tuple[Path, Path]) -> None:
     said = run_json("fuse", runs[0])
     graph = read_graph(runs[0] / "graph.parquet")
     assert said["boundaries"] == graph.boundaries == read_graph(runs[0] / "graph.json").boundaries
-    assert (said["edges"], said["labels"], said["criterion"]) == (len(graph), 6, "confident")
+    assert (said["edges"], said["labels"], said["criterion"]) == (len(graph), 6, "pooled")
     assert sorted(graph.boundary("L000")) == ["E00000", "E00001"]
 
 
@@ -43,7 +43,7 @@ def test_people_get_a_table_of_boundaries(runs: tuple[Path, Path]) -> None:
     printed = run("fuse", runs[0]).stdout
     assert "Causes of 6 of 6 labels" in printed
     assert "+E00000" in printed
-    assert "of 6 labels by the criterion confident" in printed
+    assert "of 6 labels by the criterion pooled" in printed
 
 
 def test_another_rule_can_be_asked_for(runs: tuple[Path, Path]) -> None:
@@ -52,7 +52,7 @@ def test_another_rule_can_be_asked_for(runs: tuple[Path, Path]) -> None:
 
 def test_an_unknown_rule_is_refused_before_anything_is_written(runs: tuple[Path, Path]) -> None:
     said = run("fuse", runs[0], "--criterion", "vote", code=1).stderr
-    assert "--criterion vote: use confident, adaptive" in said
+    assert "--criterion vote: use pooled, confident, adaptive" in said
     assert not (runs[0] / "votes").exists()
 
 

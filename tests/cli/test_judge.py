@@ -49,19 +49,32 @@ def test_people_get_the_doubtful_labels_first(found: Path) -> None:
     assert "trust 1, caution 0, doubt 1" in printed
 
 
+def test_people_and_scripts_are_told_what_is_missing(found: Path) -> None:
+    """x alone would do for `bad`, but `odd` has an empty boundary and is there exactly without x."""
+    said = run_json("judge", found)
+    assert said["bad"]["missing"] == []
+    assert said["odd"]["missing"][0].startswith("x is not in the boundary, yet occurs with the label")
+    rows = json.loads((found / "verdicts.json").read_text())["verdicts"]
+    assert {row["label"]: row["missing"] for row in rows} == {name: said[name]["missing"] for name in said}
+    printed = run("judge", found).stdout
+    assert "are they real?" in printed
+    assert "is that all?" in printed
+    assert "is not in the boundary" in " ".join(printed.split())
+
+
 def test_what_is_asked_of_a_boundary_can_be_set(found: Path) -> None:
     assert run_json("judge", found, "--caution-below", "100")["bad"]["level"] == "caution"
 
 
 def test_knowledge_of_the_graph_is_kept_to_and_can_be_replaced(found: Path, tmp_path: Path) -> None:
-    assert any("x is not in the boundary" in reason for reason in run_json("judge", found)["odd"]["reasons"])
+    assert any("x is not in the boundary" in reason for reason in run_json("judge", found)["odd"]["missing"])
     write_fused(
         found, read_graph(found / "graph.parquet"), knowledge=Knowledge(forbidden={"odd": ["x", "y"]})
     )
-    assert not any("not in the boundary" in reason for reason in run_json("judge", found)["odd"]["reasons"])
+    assert not any("not in the boundary" in reason for reason in run_json("judge", found)["odd"]["missing"])
     path = tmp_path / "known.json"
     path.write_text(json.dumps({"forbidden": {"odd": ["y"]}}))
-    said = run_json("judge", found, "--knowledge", path)["odd"]["reasons"]
+    said = run_json("judge", found, "--knowledge", path)["odd"]["missing"]
     assert any("x is not in the boundary" in reason for reason in said)
 
 

@@ -26,7 +26,7 @@ STRICT = ("--criterion", "static", "--tau", "1.0")
 def discovered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run and the data it was made from."""
     home = tmp_path_factory.mktemp("outdated")
-    knobs = ("--sequences", "400", "--labels", "2", "--event-types", "30", "--seed", "100")
+    knobs = ("--sequences", "400", "--labels", "2", "--event-types", "30", "--seed", "103")
     run("simulate", "chain", home / "data", *knobs)
     tables = (home / "data" / "events.parquet", "--labels", home / "data" / "labels.parquet")
     truth = home / "data" / "truth.parquet"
@@ -100,8 +100,10 @@ def test_a_report_shows_what_was_made_again(folder: Path) -> None:
     assert set(read_rules(folder / "rules.json").values()) == {None}
 
 
-def test_verify_outdates_too(folder: Path) -> None:
-    said = run("verify", folder, "--min-gain", "9").stderr
+def test_verify_outdates_too(folder: Path, tmp_path: Path) -> None:
+    run("simulate", "chain", tmp_path / "other", "--sequences", "500", "--labels", "2", "--event-types", "30")
+    other = (tmp_path / "other" / "events.parquet", "--labels", tmp_path / "other" / "labels.parquet")
+    said = run("verify", folder, *other).stderr
     assert "another graph.parquet" in said
     assert "`eventcargo judge" in said
     assert "verdicts" not in json.loads((folder / "graph.json").read_text())

@@ -85,11 +85,12 @@ def test_rules_and_verdicts_are_in_the_report(folder: Path, tables: tuple[str, .
         "brake", ((Literal("presence", ("P01",)),),), support=2, carrying=2, precision=1.0, recall=1.0
     )
     write_rules({"brake": rule}, folder / "rules.json")
-    verdict = Verdict("brake", "doubt", ("few sequences",))
+    verdict = Verdict("brake", "doubt", ("few sequences",), ("X07 is missing",))
     write_verdicts(path=folder / "verdicts.json", verdicts={"brake": verdict})
     run("report", folder, *tables)
     line = overview(folder / "report.html")["labels"][0]
     assert (line["rule"]["text"], line["level"], line["reasons"]) == ("P01", "doubt", ["few sequences"])
+    assert line["missing"] == ["X07 is missing"]
 
 
 def test_quality_is_in_the_report(folder: Path, tables: tuple[str, ...]) -> None:

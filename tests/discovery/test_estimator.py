@@ -17,7 +17,7 @@ SETTINGS = {"preset": "fast", "steps": 3, "n_jobs": 1}
 
 @pytest.fixture(scope="module")
 def chain() -> Simulated:
-    return simulate("chain", sequences=400, labels=2, event_types=30, seed=100)
+    return simulate("chain", sequences=400, labels=2, event_types=30, seed=103)
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ FINDINGS = ("graph.parquet", "graph.json", "baseline.parquet", "rules.json", "ve
 
 @pytest.fixture(scope="module")
 def chain() -> Simulated:
-    return simulate("chain", sequences=400, labels=2, event_types=30, seed=100)
+    return simulate("chain", sequences=400, labels=2, event_types=30, seed=103)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_a_run_that_was_killed_ends_with_the_same_bytes(
 
 
 def test_other_data_are_not_gone_on_with(whole: Path) -> None:
-    other = simulate("chain", sequences=300, labels=2, event_types=30, seed=101).data
+    other = simulate("chain", sequences=300, labels=2, event_types=30, seed=103).data
     with pytest.raises(ConfigError, match="begun with data="):
         Discovery(other, whole, QUICK, resume=True)
 

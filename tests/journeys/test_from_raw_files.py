@@ -55,7 +55,7 @@ def test_a_meds_folder_gives_a_family_and_what_inhibits_it(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_stream_of_alarms_gives_the_causes_and_no_reaction(tmp_path: Path) -> None:
-    files = write_alarms(tmp_path, seed=0).files
+    files = write_alarms(tmp_path, hosts=240, seed=0).files
     names = ("--sequence-id", "host", "--time", "timestamp", "--event", "message", "--label", "kind")
     cut = (
         "--label-time",

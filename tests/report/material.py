@@ -8,6 +8,7 @@ import polars as pl
 from eventcargo import EdgeTable, EventDataset, EventSequence, LabelGraph
 from eventcargo.edges import TABLES
 from eventcargo.report import ReportInput
+from eventcargo.verdicts import Verdict
 
 from ..measured import measured
 
@@ -32,14 +33,6 @@ class Told:
     support: int = 12
     precision: float = 0.9
     recall: float = 0.75
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A verdict as the report takes it."""
-
-    level: str
-    reasons: tuple[str, ...] = ()
 
 
 Edge = tuple[str, str, str, int, float, float, str, str]
@@ -117,9 +110,9 @@ def garage() -> ReportInput:
         ),
         rules={"brake": Told("P01 & !U02"), "fuel": None},
         verdicts={
-            "brake": Judged("trust"),
-            "fuel": Judged("caution", ("few sequences: 2",)),
-            "horn": Judged("doubt", ("no better than the base rate",)),
+            "brake": Verdict("brake", "trust", (), ("X07 is not in the boundary", "<i>explains</i> 16%")),
+            "fuel": Verdict("fuel", "caution", ("few sequences: 2",)),
+            "horn": Verdict("horn", "doubt", ("no better than the base rate",)),
         },
         baseline=LabelGraph.from_boundaries({"brake": ["P01", "X07"], "fuel": ["K03"], "horn": []}),
         about={"data": "a garage", "seed": "7"},
@@ -146,7 +139,7 @@ def hostile() -> ReportInput:
         data=EventDataset.from_sequences(sequences),
         edges=edge_table(edges),
         rules={name: Told(name) for name in HOSTILE},
-        verdicts={name: Judged("caution", HOSTILE) for name in HOSTILE},
+        verdicts={name: Verdict(name, "caution", HOSTILE, HOSTILE) for name in HOSTILE},
         baseline=LabelGraph.from_boundaries(dict.fromkeys(HOSTILE, HOSTILE[:2])),
         about={name: name for name in HOSTILE},
     )

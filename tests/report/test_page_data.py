@@ -24,6 +24,14 @@ def test_a_label_looked_at_in_vain_has_no_rule_and_another_none_at_all() -> None
     assert "rule" not in horn
 
 
+def test_a_label_has_both_answers_of_its_verdict() -> None:
+    brake, fuel, _ = build_page_data(garage(), max_sequences=8).overview["labels"]
+    assert brake["missing"] == ["X07 is not in the boundary", "<i>explains</i> 16%"]
+    assert (fuel["reasons"], fuel["missing"]) == (["few sequences: 2"], [])
+    (unjudged, *_) = build_page_data(replace(garage(), verdicts={}), max_sequences=8).overview["labels"]
+    assert (unjudged["level"], unjudged["missing"]) == (None, [])
+
+
 def test_settings_are_shown_as_words_and_other_texts_unchanged() -> None:
     about = {"max_time": "30m", "near_miss": "2", "seed": "7", "<b_c>": "x"}
     content = ReportInput(LabelGraph.from_boundaries({"brake": []}), dataset([("s1", "A", "")]), about=about)

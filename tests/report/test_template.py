@@ -150,6 +150,21 @@ def test_a_label_shows_its_verdict_with_reasons(opened: Open) -> None:
     assert "few sequences: 2" in page.locator(".banner.caution").inner_text()
 
 
+def test_a_label_shows_what_speaks_for_more_causes(opened: Open) -> None:
+    banner = opened(route="#label=brake").locator(".banner.trust")
+    assert banner.locator("h3").inner_text() == "Is that all? Perhaps not:"
+    assert banner.locator("li").all_inner_texts() == ["X07 is not in the boundary", "<i>explains</i> 16%"]
+
+
+def test_a_label_of_which_nothing_is_missing_is_not_asked_about(opened: Open) -> None:
+    assert "Is that all?" not in opened(route="#label=fuel").locator(".banner").inner_text()
+
+
+def test_the_overview_counts_the_labels_of_which_causes_may_be_missing(opened: Open) -> None:
+    said = opened().locator("#incomplete").inner_text()
+    assert said == "Is that all? Perhaps not for 1 label; open it to read why."
+
+
 def test_a_label_without_causes_and_sequences_says_so(opened: Open) -> None:
     page = opened(route="#label=horn")
     assert "None found." in page.locator("main").inner_text()

@@ -13,11 +13,12 @@ from eventcargo.quality import Quality
 from eventcargo.verdicts import checks
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.evidence import Evidence
+from eventcargo.verdicts.judge import judge
 
 from ..measured import measured
 from .conftest import CLEAR, Kind, graph, sequences
 
-Check = Callable[[Evidence, int], Iterator[tuple[str, str]]]
+Check = Callable[[Evidence, int], Iterator[Any]]
 
 
 def found(
@@ -26,12 +27,13 @@ def found(
     found_graph: LabelGraph,
     quality: Quality | None = None,
     **settings: float,
-) -> list[tuple[str, str]]:
+) -> list[Any]:
+    """The findings of a check of edges, or the reasons of a check for missing ones."""
     config = JudgeConfig(**settings)  # type: ignore[arg-type]
     return list(check(Evidence(data, found_graph, quality, config), 0))
 
 
-def one(*given: Any, **settings: Any) -> tuple[str, str]:
+def one(*given: Any, **settings: Any) -> Any:
     (finding,) = found(*given, **settings)
     return finding
 
@@ -92,6 +94,17 @@ def test_a_label_that_all_carry_is_told() -> None:
     assert said == ("doubt", "of 50 sequences, all carry the label: there is nothing to compare with")
 
 
+@pytest.mark.parametrize(("count", "level"), [(2, "doubt"), (3, None)])
+def test_sequences_of_two_groups_are_too_few_to_predict_one_from_the_others(
+    count: int, level: str | None
+) -> None:
+    data = sequences(*CLEAR)
+    data.groups = np.arange(len(data), dtype=np.int32) % count
+    findings = found(checks.check_basis, data, graph())
+    assert [told for told, _ in findings] == ([level] if level else [])
+    assert judge(data, graph())["bad"].level == (level or "trust")
+
+
 def test_a_label_without_a_boundary_is_told(clear: EventDataset) -> None:
     said = one(checks.check_basis, clear, graph({"bad": []}))
     assert said == ("doubt", "no event type was found to cause it")
@@ -125,46 +138,89 @@ def test_narrow_intervals_are_fine(clear: EventDataset) -> None:
 
 
 HALF = sequences((("x",), ("bad",), 70), (("x",), (), 30), (("y",), (), 80), (("y",), ("bad",), 20))
-"""x explains about a fifth of the label."""
+"""x, which brings the label by itself, explains about a fifth of it."""
+
+WEAK = sequences((("x",), ("bad",), 40), (("x",), (), 60), (("y",), (), 180), (("y",), ("bad",), 20))
+"""x explains about an eighth of the label, and most sequences with x are without it."""
 
 
-def test_a_boundary_that_explains_little_is_told_with_its_least_decided_member() -> None:
-    level, reason = one(checks.check_explained, HALF, graph())
+def test_a_boundary_that_leaves_a_decided_label_open_is_told_with_its_least_decided_member() -> None:
+    level, reason = one(checks.check_decided, HALF, graph())
     assert level == "caution"
-    assert "explains 1" in reason or "explains 2" in reason
-    assert "(least decided: x; of 100 sequences with it alone, 70% carry the label)" in reason
+    assert re.search(r"explains (1\d|2\d)% of the label, although a member brings it by itself", reason)
+    assert "would look the same (least decided: x; of 100 sequences with it alone, 70% carry the" in reason
 
 
-def test_a_boundary_that_explains_nothing_is_doubted(clear: EventDataset) -> None:
-    level, reason = one(checks.check_explained, clear, graph({"bad": ["y"]}))
-    assert level == "doubt"
-    assert "explains 0% of the label" in reason
+def test_a_boundary_that_decides_next_to_nothing_although_a_member_brings_the_label_is_doubted() -> None:
+    data = sequences((("x",), ("bad",), 30), (("x",), (), 2), (("y",), ("bad",), 250), (("y",), (), 250))
+    level, reason = one(checks.check_decided, data, graph())
+    assert (level, "explains 3%" in reason) == ("doubt", True)
+
+
+def test_where_every_cause_is_weak_a_boundary_that_explains_little_is_no_fault() -> None:
+    assert found(checks.check_decided, WEAK, graph()) == []
+    reason = one(checks.missing_explained, WEAK, graph())
+    assert re.fullmatch(
+        r"the boundary explains 1\d% of the label: the rest is random or not recorded", reason
+    )
+
+
+@pytest.mark.parametrize(("carrying", "told"), [(50, 0), (51, 1)])
+def test_a_member_brings_the_label_if_most_of_the_sequences_with_it_alone_carry_it(
+    carrying: int, told: int
+) -> None:
+    data = sequences((("x",), ("bad",), carrying), (("x",), (), 100 - carrying), (("y",), (), 99))
+    assert len(found(checks.check_decided, data, graph())) == told
+
+
+def test_a_member_alone_in_few_sequences_is_not_said_to_bring_the_label() -> None:
+    few = ((("x",), ("bad",), 29), (("x", "z"), ("bad",), 60), (("x", "z"), (), 60), (("y",), ("bad",), 60))
+    boundary = graph({"bad": ["x", "z"]})
+    assert found(checks.check_decided, sequences(*few, (("y",), (), 200)), boundary) == []
+    one_more = sequences(*few, (("y",), (), 200), (("x",), ("bad",), 1))
+    assert len(found(checks.check_decided, one_more, boundary)) == 1
 
 
 def test_how_much_is_enough_may_be_set() -> None:
-    assert found(checks.check_explained, HALF, graph(), min_explained=0.1) == []
+    for check in (checks.check_decided, checks.missing_explained):
+        assert len(found(check, HALF, graph())) == 1
+        assert found(check, HALF, graph(), min_explained=0.1) == []
 
 
-def test_members_that_never_stand_alone_are_not_named() -> None:
-    data = sequences((("x", "y"), ("bad",), 70), (("x", "y"), (), 70), (("z",), ("bad",), 70))
-    _, reason = one(checks.check_explained, data, graph({"bad": ["x", "y"]}))
-    assert "least decided" not in reason
+def test_a_boundary_that_explains_nothing_is_doubted(clear: EventDataset) -> None:
+    level, reason = one(checks.check_predictive, clear, graph({"bad": ["y"]}))
+    assert (level, reason.startswith("its boundary explains nothing:")) == ("doubt", True)
+    assert "explains 0% of the label" in one(checks.missing_explained, clear, graph({"bad": ["y"]}))
 
 
-def test_a_boundary_that_explains_less_than_the_model_is_told() -> None:
-    said = measured(log_loss=0.07, base_log_loss=0.7)
-    level, reason = found(checks.check_explained, HALF, graph(), said)[-1]
-    assert level == "caution"
-    assert "its model 90%: causes are missing" in reason
+def test_a_boundary_that_explains_anything_is_not_doubted_for_it() -> None:
+    assert found(checks.check_predictive, WEAK, graph()) == []
+
+
+@pytest.mark.parametrize(("p_value", "told"), [(0.05, 0), (0.06, 1)])
+def test_edges_that_the_data_confirm_need_not_foretell(
+    clear: EventDataset, p_value: float, told: int
+) -> None:
+    assert len(found(checks.check_predictive, clear, graph({"bad": ["y"]}, p_value=p_value))) == told
+
+
+def test_a_boundary_that_explains_less_than_the_model_is_told_and_not_called_random() -> None:
+    reason = one(checks.missing_explained, HALF, graph(), measured(log_loss=0.07, base_log_loss=0.7))
+    assert reason.endswith("% of the label, its model 90%: causes are missing")
 
 
 def test_a_boundary_that_explains_as_much_as_the_model_is_fine() -> None:
-    assert len(found(checks.check_explained, HALF, graph(), measured(log_loss=0.49))) == 1
-    assert len(found(checks.check_explained, HALF, graph(), measured(base_log_loss=0.0))) == 1
+    for said in (measured(log_loss=0.49), measured(base_log_loss=0.0)):
+        assert "its model" not in one(checks.missing_explained, HALF, graph(), said)
 
 
-def test_an_empty_boundary_is_not_told_twice(clear: EventDataset) -> None:
-    assert found(checks.check_explained, clear, graph({"bad": []})) == []
+@pytest.mark.parametrize(
+    "check",
+    [checks.check_predictive, checks.check_decided, checks.missing_explained],
+    ids=lambda c: c.__name__,
+)
+def test_an_empty_boundary_is_not_told_twice(check: Check, clear: EventDataset) -> None:
+    assert found(check, clear, graph({"bad": []})) == []
 
 
 def test_event_types_beyond_the_boundary_are_told() -> None:
@@ -176,21 +232,19 @@ def test_event_types_beyond_the_boundary_are_told() -> None:
         (("y",), (), 100),
         (("z",), (), 100),
     )
-    level, reason = one(checks.check_beyond, data, graph())
-    assert level == "caution"
+    reason = one(checks.missing_beyond, data, graph())
     assert "w is not in the boundary, yet occurs with the label in 60 sequences where" in reason
     assert "predicts 20, and 2 other event types likewise" in reason
 
 
 def test_a_complete_boundary_leaves_nothing(clear: EventDataset) -> None:
-    assert found(checks.check_beyond, clear, graph()) == []
-    assert found(checks.check_together, clear, graph()) == []
+    assert found(checks.missing_beyond, clear, graph()) == []
+    assert found(checks.missing_together, clear, graph()) == []
 
 
 def test_labels_that_go_together_are_told() -> None:
     data = sequences((("x",), ("bad", "worse"), 60), (("x",), (), 60), (("y",), (), 60))
-    level, reason = one(checks.check_together, data, graph({"bad": ["x"], "worse": ["x"]}))
-    assert level == "caution"
+    reason = one(checks.missing_together, data, graph({"bad": ["x"], "worse": ["x"]}))
     assert "it occurs together with worse in 60 sequences where the boundaries predict 30:" in reason
 
 
@@ -254,7 +308,7 @@ def test_knowledge_decides_what_is_a_record() -> None:
 
 def known(
     check: Check, data: EventDataset, found_graph: LabelGraph, knowledge: Knowledge, quality: Any = None
-) -> list[tuple[str, str]]:
+) -> list[Any]:
     resolved = knowledge.resolve(list(data.label_names), list(data.event_names))
     evidence = Evidence(data, found_graph, quality, JudgeConfig(), knowledge=resolved)
     return list(check(evidence, 0))
@@ -274,8 +328,8 @@ NO_W = Knowledge(forbidden={"*": "w"})
 
 
 def test_event_types_that_knowledge_forbids_are_not_missing() -> None:
-    assert "w is not in the boundary" in one(checks.check_beyond, FORBIDDEN, graph())[1]
-    assert known(checks.check_beyond, FORBIDDEN, graph(), NO_W) == []
+    assert "w is not in the boundary" in one(checks.missing_beyond, FORBIDDEN, graph())
+    assert known(checks.missing_beyond, FORBIDDEN, graph(), NO_W) == []
 
 
 def test_event_types_that_go_with_forbidden_ones_are_not_missing() -> None:
@@ -286,36 +340,36 @@ def test_event_types_that_go_with_forbidden_ones_are_not_missing() -> None:
         (("y",), (), 100),
         (("z",), (), 100),
     )
-    assert "other event types likewise" in one(checks.check_beyond, data, graph())[1]
-    assert known(checks.check_beyond, data, graph(), NO_W) == []
+    assert "other event types likewise" in one(checks.missing_beyond, data, graph())
+    assert known(checks.missing_beyond, data, graph(), NO_W) == []
 
 
 def test_a_cause_besides_forbidden_ones_is_missing_still() -> None:
-    ((_, reason),) = known(checks.check_beyond, FORBIDDEN, graph({"bad": ["y"]}), NO_W)
+    (reason,) = known(checks.missing_beyond, FORBIDDEN, graph({"bad": ["y"]}), NO_W)
     assert reason.startswith("z is not in the boundary")
     assert "and 1 other event type likewise" in reason
 
 
 def test_a_model_that_reads_forbidden_event_types_may_explain_more() -> None:
     good = measured(log_loss=0.07, base_log_loss=0.7)
-    assert "causes are missing" in found(checks.check_explained, FORBIDDEN, graph(), good)[-1][1]
-    said = known(checks.check_explained, FORBIDDEN, graph(), NO_W, good)
-    assert not any("causes are missing" in reason for _, reason in said)
+    assert "causes are missing" in one(checks.missing_explained, FORBIDDEN, graph(), good)
+    (reason,) = known(checks.missing_explained, FORBIDDEN, graph(), NO_W, good)
+    assert "causes are missing" not in reason
 
 
 def test_labels_that_share_a_forbidden_cause_do_not_surprise() -> None:
     both = ("bad", "worse")
     data = sequences((("w", "x"), both, 60), (("w", "x"), (), 1), (("x",), (), 60), (("y",), (), 60))
     boundaries = graph({"bad": ["x"], "worse": ["x"]})
-    assert len(found(checks.check_together, data, boundaries)) == 1
-    assert known(checks.check_together, data, boundaries, NO_W) == []
+    assert len(found(checks.missing_together, data, boundaries)) == 1
+    assert known(checks.missing_together, data, boundaries, NO_W) == []
 
 
 def test_what_a_member_decides_is_counted_where_the_label_is_known() -> None:
-    bad, good, other, unknown = (("x",), ("bad",), 40), (("x",), (), 40), (("y",), (), 40), (("x",), (), 200)
-    data = sequences(bad, good, other, unknown).knowing(np.arange(320)[:, None] < 120)
-    _, reason = one(checks.check_explained, data, graph())
-    assert "of 80 sequences with it alone, 50% carry the label" in reason
+    bad, good, other, unknown = (("x",), ("bad",), 60), (("x",), (), 40), (("y",), (), 40), (("x",), (), 200)
+    data = sequences(bad, good, other, unknown).knowing(np.arange(340)[:, None] < 140)
+    _, reason = one(checks.check_decided, data, graph())
+    assert "of 100 sequences with it alone, 60% carry the label" in reason
 
 
 def test_labels_that_are_not_studied_together_are_not_compared() -> None:
@@ -325,8 +379,8 @@ def test_labels_that_are_not_studied_together_are_not_compared() -> None:
     known = np.ones((160, 2), bool)
     known[80:120, 1] = known[120:, 0] = False
     found_graph = graph({"bad": ["x"], "worse": ["x"]})
-    assert found(checks.check_together, data[:80], found_graph) != []
-    assert found(checks.check_together, data.knowing(known), found_graph) == []
+    assert found(checks.missing_together, data[:80], found_graph) != []
+    assert found(checks.missing_together, data.knowing(known), found_graph) == []
 
 
 def test_another_threshold_of_a_member_is_a_better_cut_and_no_missing_cause() -> None:
@@ -334,8 +388,7 @@ def test_another_threshold_of_a_member_is_a_better_cut_and_no_missing_cause() ->
     data = sequences(high, low, (("y",), (), 90), step=0.0)
     cuts = ("lab >= 1", "lab >= 2")
     data.kinds = EventKinds(scales=(cuts,), measured={"lab": cuts})
-    level, reason = one(checks.check_beyond, data, graph({"bad": ["lab >= 1"]}))
-    assert level == "caution"
+    reason = one(checks.missing_beyond, data, graph({"bad": ["lab >= 1"]}))
     assert reason.startswith("lab >= 2 is not in the boundary")
     assert reason.endswith("may be another than that of lab >= 1; try others with cut=")
 

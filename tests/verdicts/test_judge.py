@@ -1,5 +1,6 @@
 import re
 
+import numpy as np
 import pytest
 
 from eventcargo import EventDataset, LabelGraph
@@ -36,6 +37,34 @@ def test_the_decoy_of_a_hidden_cause_is_named(confounded: Simulated) -> None:
         assert f"least decided: {decoy};" in verdict.reasons[0]
 
 
+def test_the_decoy_of_a_hidden_cause_is_missing_where_it_was_left_out(confounded: Simulated) -> None:
+    for label, verdict in judge(confounded.data, confounded.truth).items():
+        decoy = re.findall(r"raises (\S+)", confounded.rules[label])[0]
+        assert any(reason.startswith(f"{decoy} is not in the boundary") for reason in verdict.missing)
+        assert not any("not in the boundary" in reason for reason in verdict.reasons)
+
+
+@pytest.mark.parametrize("regime", ["noisy_or", "log_odds"])
+def test_weak_causes_that_explain_little_are_trusted_and_the_share_is_told(regime: str) -> None:
+    simulated = simulate(regime, seed=100)
+    verdicts = judge(simulated.data, simulated.truth).values()
+    assert {found.level for found in verdicts} == {"trust"}
+    for found in verdicts:
+        share = re.findall(r"explains (\d+)% of the label", found.reasons[0])[0]
+        assert int(share) < 50
+        assert f"explains {share}% of the label: the rest is random or not recorded" in found.missing[0]
+
+
+@pytest.mark.parametrize("regime", ["noisy_or", "log_odds", "chain"])
+def test_random_boundaries_are_not_trusted(regime: str) -> None:
+    simulated, rng = simulate(regime, seed=100), np.random.default_rng(0)
+    truth = simulated.truth.boundaries
+    strange = set(simulated.data.event_names).difference(*truth.values())
+    boundaries = {label: rng.choice(sorted(strange), len(truth[label]), replace=False) for label in truth}
+    verdicts = judge(simulated.data, LabelGraph.from_boundaries(boundaries)).values()
+    assert [found.level for found in verdicts].count("trust") <= len(verdicts) / 4
+
+
 @pytest.mark.parametrize("regime", ["chain", "ordered"])
 def test_true_boundaries_are_trusted(regime: str) -> None:
     simulated = simulate(regime, seed=100)
@@ -51,6 +80,21 @@ def test_true_boundaries_of_a_fleet_are_trusted() -> None:
 def test_trust_has_its_reason_too(clear: EventDataset) -> None:
     (reason,) = judge(clear, graph())["bad"].reasons
     assert reason == "its boundary of 1 event type explains 95% of the label, carried by 100 sequences"
+
+
+def test_a_boundary_with_nothing_missing_says_so(clear: EventDataset) -> None:
+    assert judge(clear, graph())["bad"].missing == ()
+
+
+def test_less_than_nothing_is_not_explained() -> None:
+    rng = np.random.default_rng(0)
+    kinds = [
+        (("x",) if rng.random() < 0.5 else ("y",), ("bad",) if rng.random() < 0.4 else (), 1)
+        for _ in range(300)
+    ]
+    verdict = judge(sequences(*kinds), graph(p_value=0.01))["bad"]
+    assert verdict.level == "trust"
+    assert "explains 0% of the label" in verdict.reasons[0]
 
 
 def test_every_label_of_the_graph_has_a_verdict() -> None:
@@ -82,5 +126,5 @@ def test_the_seed_decides_how_sequences_are_divided() -> None:
 
 
 def test_every_check_is_made() -> None:
-    made = {check.__name__ for check in checks.CHECKS}
-    assert made == {name for name in vars(checks) if name.startswith("check_")}
+    for kind, made in (("check_", checks.CHECKS), ("missing_", checks.MISSING)):
+        assert {check.__name__ for check in made} == {name for name in vars(checks) if name.startswith(kind)}

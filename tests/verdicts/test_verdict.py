@@ -4,12 +4,22 @@ from pathlib import Path
 import pytest
 
 from eventcargo.errors import ConfigError, DataError
-from eventcargo.verdicts import Verdict, read_verdicts, write_verdicts
+from eventcargo.verdicts import Verdict, read_verdicts, verdict_notes, write_verdicts
 
 
 def test_reasons_of_one_level_keep_their_order() -> None:
     found = Verdict.of("bad", [("caution", "a"), ("doubt", "b"), ("caution", "c"), ("doubt", "d")])
     assert (found.level, found.reasons) == ("doubt", ("b", "d", "a", "c"))
+
+
+def test_what_is_missing_does_not_lower_the_level() -> None:
+    found = Verdict.of("bad", [("trust", "all is well")], ["a", "b"])
+    assert (found.level, found.reasons, found.missing) == ("trust", ("all is well",), ("a", "b"))
+
+
+def test_scripts_get_both_answers() -> None:
+    notes = verdict_notes({"bad": Verdict("bad", "trust", ("well",), ("z",))})
+    assert notes == {"bad": {"level": "trust", "reasons": ["well"], "missing": ["z"]}}
 
 
 def test_other_levels_are_refused() -> None:
@@ -18,7 +28,8 @@ def test_other_levels_are_refused() -> None:
 
 
 def test_verdicts_come_back_as_they_were_written(tmp_path: Path) -> None:
-    verdicts = {name: Verdict(name, "caution", ('<script>"', "é")) for name in ("a", "ü")}
+    missing: dict[str, tuple[str, ...]] = {"a": (), "ü": ("<b>", "no é")}
+    verdicts = {name: Verdict(name, "caution", ('<script>"', "é"), missing[name]) for name in missing}
     write_verdicts(tmp_path / "verdicts.json", verdicts)
     assert read_verdicts(tmp_path / "verdicts.json") == verdicts
 
@@ -30,9 +41,10 @@ def test_verdicts_come_back_as_they_were_written(tmp_path: Path) -> None:
         ("[]", "not written by eventcargo"),
         (json.dumps({"format": "other"}), "not written by eventcargo"),
         (
-            json.dumps({"format": "eventcargo-verdicts", "version": 1, "verdicts": [{"label": "a"}]}),
+            json.dumps({"format": "eventcargo-verdicts", "version": 2, "verdicts": [{"label": "a"}]}),
             "'reasons'",
         ),
+        (json.dumps({"format": "eventcargo-verdicts", "version": 1, "verdicts": []}), "version 1"),
     ],
 )
 def test_foreign_files_are_refused(tmp_path: Path, content: str, message: str) -> None:

@@ -203,9 +203,7 @@ def test_what_evidence_alone_proposes_is_corrected_for_all_pairs() -> None:
     kinds = [(("a",), 9, 3), (("x",), 3, 9)]  # p is about 0.02 * 2: enough for one test, not for one of 50
     others = tuple(f"o{at:02}" for at in range(48))
     sequences = [
-        EventSequence(
-            f"{events[0]}{at:02}", (*events, *others), (0.0,) * 49, ("bad",) if at < n_bad else ()
-        )
+        EventSequence(f"{events[0]}{at:02}", (*events, *others), (0.0,) * 49, ("bad",) if at < n_bad else ())
         for events, n_bad, n_good in kinds
         for at in range(n_bad + n_good)
     ]

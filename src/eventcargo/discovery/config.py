@@ -39,7 +39,7 @@ class DiscoverConfig(Settings):
     test: Literal["", "total", "prefix", "both"] = ""
     """test of phase 1: total, prefix or both; empty: that of the preset"""
     criterion: str = ""
-    """criterion of phase 2: pooled, confident, adaptive, static, union, fpr, bes, caig; empty: that of the preset"""
+    """criterion of phase 2: pooled, confident, adaptive, static, union, fpr, bes, caig; empty: by preset"""
     size: str = ""
     """size of the Transformer: tiny, small, base or paper; empty: that of the preset"""
     steps: int = setting(0, ge=0)

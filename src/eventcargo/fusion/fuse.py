@@ -64,6 +64,8 @@ def fuse(
     rows, support = store.table(test, polarities), store.support(test)
     known = _resolved(knowledge, store, list(support))
     rows = _permitted(rows, known)
+    if len(store.pooled) and known is not None:
+        store = replace(store, pooled=_permitted(store.pooled, known).drop("required"))
     edges = _signed(_kept(rows, support, store, config))
     return LabelGraph.from_edges(_completed(edges, support, store.n_groups(test), known), support)
 

@@ -3,18 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
-
-
-def discoveries(p_values: Sequence[float | None], alpha: float) -> NDArray[np.bool_]:
-    """Which p-values are discoveries by the Benjamini-Hochberg procedure (1995); None never is."""
-    # reject all p <= p_(k) for the largest k with p_(k) <= alpha * k / n, p_(1) <= ... <= p_(n)
-    given = np.array([np.inf if p_value is None else p_value for p_value in p_values])
-    tested = np.sort(given[np.isfinite(given)])
-    below = np.flatnonzero(tested <= alpha * np.arange(1, len(tested) + 1) / max(1, len(tested)))
-    largest = tested[below[-1]] if len(below) else -1.0
-    passed: NDArray[np.bool_] = given <= largest
-    return passed
 
 
 def discovery_level(

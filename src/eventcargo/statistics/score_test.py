@@ -102,8 +102,8 @@ class ScoreTest:
             return None
         if abs(self.z) <= NORMAL:
             return float(2 * ndtr(-abs(self.z)))
-        side = np.sign(self.score)
-        return min(1.0, sum(self._tail(sign * self.column) for sign in (side, -side)))
+        # twice the tail on the side of the score: the other one, of a skewed score, may be far heavier
+        return min(1.0, 2 * self._tail(np.sign(self.score) * self.column))
 
     def _tail(self, column: Floats) -> float:
         """P(score of this column >= |score|) by the saddlepoint approximation of Lugannani & Rice (1980)."""

@@ -1,4 +1,4 @@
-"""Verdicts: whether to trust the boundary of each label, with reasons in words and numbers."""
+"""Verdicts: whether to trust the edges of each label, and whether they are all, in words and numbers."""
 
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.verdict import (

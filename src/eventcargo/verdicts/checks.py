@@ -17,6 +17,9 @@ PROBABLE = 0.05
 MOST = 0.5
 """A member brings the label by itself if more than this share of the sequences with it alone carry it."""
 
+NOTHING = 0.005
+"""A smaller share explained is told as 0 %; event types chosen at random reach it rarely."""
+
 DOUBTFUL = 0.2
 """Below this share of `min_explained` the level is doubt."""
 
@@ -26,12 +29,17 @@ def check_model(evidence: Evidence, number: int) -> Iterator[Finding]:
     row = evidence.quality.get(evidence.labels[number])
     if row is None or row.trusted:
         return
-    p_values = evidence.graph.edges.filter(label=evidence.labels[number])["p_value"].fill_null(1.0)
     reason = f"the label is untrusted: {row.reason}"
-    if len(p_values) and (p_values <= PROBABLE).all():
+    if _is_confirmed(evidence, number):
         yield "caution", f"{reason}; its causes rest on the data alone"
     else:
         yield "doubt", reason
+
+
+def _is_confirmed(evidence: Evidence, number: int) -> bool:
+    """Whether there are edges, and the data confirm them all."""
+    p_values = evidence.graph.edges.filter(label=evidence.labels[number])["p_value"].fill_null(1.0)
+    return len(p_values) > 0 and bool((p_values <= PROBABLE).all())
 
 
 def check_basis(evidence: Evidence, number: int) -> Iterator[Finding]:
@@ -42,6 +50,8 @@ def check_basis(evidence: Evidence, number: int) -> Iterator[Finding]:
         yield "doubt", f"only {sequences} with the label, fewer than {config.doubt_below:,}"
     elif support == evidence.n_known[number]:
         yield "doubt", f"of {sequences}, all carry the label: there is nothing to compare with"
+    elif evidence.predictabilities[number] is None:
+        yield "doubt", "its sequences come in two groups at most: one cannot be predicted from the others"
     elif support < config.caution_below:
         yield "caution", f"only {sequences} with the label"
     if not evidence.members[number]:
@@ -73,6 +83,16 @@ def check_intervals(evidence: Evidence, number: int) -> Iterator[Finding]:
         )
 
 
+def check_predictive(evidence: Evidence, number: int) -> Iterator[Finding]:
+    """Whether the boundary says anything about the label, unless the data confirm its edges one by one."""
+    share = _explained(evidence, number)
+    if share is not None and share < NOTHING and not _is_confirmed(evidence, number):
+        yield (
+            "doubt",
+            "its boundary explains nothing: it predicts the label no better than the base rate does",
+        )
+
+
 def check_decided(evidence: Evidence, number: int) -> Iterator[Finding]:
     """Whether a boundary leaves a label undecided though a member by itself brings it.
 
@@ -91,18 +111,16 @@ def check_decided(evidence: Evidence, number: int) -> Iterator[Finding]:
 
 
 def missing_explained(evidence: Evidence, number: int) -> Iterator[str]:
-    """How much of the label its boundary leaves open, and how much of that the label model knows."""
+    """How much of the label its boundary leaves open, or how much of that the label model knows."""
     share = _explained(evidence, number)
     if share is None:
         return
-    if share < evidence.config.min_explained:
-        yield f"the boundary explains {share:.0%} of the label: the rest is random or not recorded"
     row = evidence.quality.get(evidence.labels[number])
-    if row is None or not row.base_log_loss:
-        return
-    model = 1 - row.log_loss / row.base_log_loss
+    model = 1 - row.log_loss / row.base_log_loss if row is not None and row.base_log_loss else 0.0
     if model - share > evidence.config.max_lag and number not in evidence.barred:
         yield f"the boundary explains {share:.0%} of the label, its model {model:.0%}: causes are missing"
+    elif share < evidence.config.min_explained:
+        yield f"the boundary explains {share:.0%} of the label: the rest is random or not recorded"
 
 
 def _explained(evidence: Evidence, number: int) -> float | None:
@@ -239,6 +257,7 @@ CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (
     check_basis,
     check_stability,
     check_intervals,
+    check_predictive,
     check_decided,
     check_leakage,
     check_followers,

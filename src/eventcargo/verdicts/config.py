@@ -19,7 +19,8 @@ class JudgeConfig(Settings):
     max_interval: float = setting(0.5, ge=0, le=1)
     """widest 95 % interval of an edge's frequency"""
     min_explained: float = setting(0.5, ge=0, le=1)
-    """share of a label's uncertainty that its boundary must explain; below a fifth of this share, doubt"""
+    """share of a label's uncertainty below which the boundary may not be all; if a member brings the label by
+    itself, caution, and below a fifth of this share doubt"""
     max_lag: float = setting(0.15, ge=0, le=1)
     """most that the label model may explain beyond the boundary"""
     alpha: float = setting(0.01, gt=0, lt=1)

@@ -64,8 +64,6 @@ def _verdict(evidence: Evidence, number: int) -> Verdict:
 def _trust_reason(evidence: Evidence, number: int) -> str:
     predictability, n = evidence.predictabilities[number], len(evidence.members[number])
     assert predictability is not None  # without a predictability, a check has given a reason
-    sequences = counted(int(evidence.support[number]), "sequence")
-    return (
-        f"its boundary of {counted(n, 'event type')} explains {predictability.explained:.0%} of the label, "
-        f"carried by {sequences}"
-    )
+    sequences, share = counted(int(evidence.support[number]), "sequence"), max(predictability.explained, 0.0)
+    members = counted(n, "event type")
+    return f"its boundary of {members} explains {share:.0%} of the label, carried by {sequences}"

@@ -134,6 +134,40 @@ def test_reweighting_adds_to_known_logits() -> None:
     assert not Lasso(X, y, known.logits(X)).reweight(1.5, Fit(np.zeros(X.shape[1]), 0.0)).weights.any()
 
 
+@pytest.mark.parametrize("n_columns", [60, 2])
+def test_a_row_that_counts_no_times_is_left_out(n_columns: int) -> None:
+    X, y = problem(10, n_columns=n_columns)
+    kept = np.random.default_rng(0).random(len(y)) < 0.7
+    odd = np.where(kept, y, 1 - y)  # what these rows say does not matter
+    left, without = Lasso(X[kept], y[kept]), Lasso(X, odd, counts=kept.astype(float))
+    for penalty in (2.0, 8.0):
+        one, other = (lasso.fit(penalty, start(X, y)) for lasso in (left, without))
+        assert other.weights == pytest.approx(one.weights, abs=0.02)
+        assert other.bias == pytest.approx(one.bias, abs=0.02)
+        sharp = [lasso.reweight(penalty, fit) for lasso, fit in ((left, one), (without, other))]
+        assert sharp[1].weights == pytest.approx(sharp[0].weights, abs=0.05)
+
+
+def test_rows_without_an_entry_that_count_no_times_are_left_out_too() -> None:
+    rng = np.random.default_rng(0)
+    X = sp.csc_array((rng.random((1000, 5)) < 0.05).astype(float))
+    y = (np.asarray(X.sum(axis=1)).ravel() > 0) * (rng.random(1000) < 0.7) + 0.0
+    kept = (y > 0) | (np.arange(1000) % 2 == 0)
+    one = Lasso(X[kept], y[kept]).fit(1.0, start(X, y))
+    other = Lasso(X, y, counts=kept.astype(float)).fit(1.0, start(X, y))
+    assert other.weights == pytest.approx(one.weights, abs=0.02)
+    assert other.bias == pytest.approx(one.bias, abs=0.02)
+
+
+def test_a_row_that_counts_twice_is_there_twice() -> None:
+    X, y = problem(11)
+    counts = 1.0 + (np.arange(len(y)) % 3 == 0)
+    rows = np.repeat(np.arange(len(y)), counts.astype(int))
+    one = Lasso(X[rows], y[rows]).fit(2.0, start(X, y))
+    other = Lasso(X, y, counts=counts).fit(2.0, start(X, y))
+    assert other.weights == pytest.approx(one.weights, abs=0.02)
+
+
 def test_no_column_at_all_gives_the_bias() -> None:
     fit = Lasso(sp.csc_array((10, 0)), np.array([1.0] + [0.0] * 9)).fit(1.0, base_fit(0, 1, 10))
     assert fit.bias == pytest.approx(np.log(1 / 9), abs=0.02)

@@ -34,7 +34,7 @@ function verdictSection(label) {
   return element('section', {class: `banner ${label.level}`, 'aria-label': 'Verdict'},
     element('h2', {}, verdictBadge(label.level), element('span', {}, LEVELS[label.level][2])),
     label.reasons.length ? element('ul', {}, label.reasons.map(reason => element('li', {}, reason))) : null,
-    label.missing.length ? [element('p', {class: 'aside'}, 'Is that all? Probably not:'),
+    label.missing.length ? [element('h3', {}, 'Is that all? Perhaps not:'),
       element('ul', {}, label.missing.map(reason => element('li', {}, reason)))] : null);
 }
 
@@ -45,7 +45,7 @@ function causesSection(label, own, drawings) {
   const more = own.edges.length - DRAWN;
   return section('Causes', {}, element('figure', {}, room, element('figcaption', {class: 'aside'},
     'Thicker lines are stronger. Beside each line: the mean change in the label\u2019s probability, and the share of tested sequences in which the cause was found (95 % interval).',
-    more > 0 ? ` The drawing shows the ${DRAWN} strongest; the table has ${count(more)} more.` : '')), causeTable(own.edges), causeNotes(own.edges));
+    more > 0 ? ` The drawing shows the ${DRAWN} surest; the table has ${count(more)} more.` : '')), causeTable(own.edges), causeNotes(own.edges));
 }
 
 function ruleSection(label) {

@@ -16,7 +16,7 @@ const COLUMNS = [
   {key: 'verdict', title: 'Verdict', value: label => RANKS[label.level], rising: true, cell: label => verdictBadge(label.level),
     shown: () => labels.some(label => label.level)},
   {key: 'support', title: 'Sequences', value: label => label.support, numeric: true, cell: label => isKnown(label.support) ? count(label.support) : '–'},
-  {key: 'causes', title: 'Causes, strongest first', value: label => label.causes.length, cell: label => causeList(label)},
+  {key: 'causes', title: 'Causes, surest first', value: label => label.causes.length, cell: label => causeList(label)},
   {key: 'f1', title: 'Model F1', value: label => label.f1, numeric: true, cell: label => decimal(label.f1),
     shown: () => labels.some(label => isKnown(label.f1))},
   {key: 'rule', title: 'Rule', value: label => label.rule ? Math.min(label.rule.precision, label.rule.recall) : null,

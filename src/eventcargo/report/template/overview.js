@@ -41,7 +41,12 @@ function verdicts(update) {
   element('span', {class: 'tile-name'}, LEVELS[level][0]), element('span', {class: 'aside'}, LEVELS[level][2])));
   return section('Can you trust these causes?', {},
     strip(counts, counts.map(([level, n]) => `${LEVELS[level][0]}: ${n}`).join(', ')),
-    element('div', {class: 'tiles'}, tiles), reasons(judged));
+    element('div', {class: 'tiles'}, tiles), reasons(judged), incomplete(judged));
+}
+
+function incomplete(judged) {
+  const n = judged.filter(label => label.missing.length).length;
+  return n ? element('p', {class: 'aside', id: 'incomplete'}, `Is that all? Perhaps not for ${count(n, 'label')}; open ${n === 1 ? 'it' : 'one'} to read why.`) : null;
 }
 
 function reasons(judged) {
