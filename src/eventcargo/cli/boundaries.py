@@ -34,7 +34,7 @@ def print_boundaries(
     `positives` counts the sequences that carry each label, whether phase 1 tested them or not.
     """
     labels = sorted(graph.labels, key=lambda label: (-positives.get(label, 0), label))[:MAX_LABELS]
-    columns = ["label", "sequences with it", "causes, strongest first"]
+    columns = ["label", "sequences with it", "causes, surest first"]
     rows: list[list[Any]] = [[label, positives.get(label), causes(graph, label)] for label in labels]
     for name, results, attribute in (("rule", rules, "text"), ("verdict", verdicts, "level")):
         if results is not None:

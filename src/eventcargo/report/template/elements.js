@@ -65,7 +65,7 @@ const cause = (event, sign) => element('span', {class: `cause ${kindOf(sign)}`},
   mark(sign), hidden(`${kindOf(sign)}: `), named(names[event], 32));
 
 const LEVELS = {
-  trust: ['Trust', '●', 'Nothing speaks against these causes.'],
+  trust: ['Trust', '●', 'No problems found.'],
   caution: ['Caution', '◐', 'Read the reasons before you use these causes.'],
   doubt: ['Doubt', '○', 'Do not use these causes.'],
 };
