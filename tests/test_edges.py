@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from eventcargo import ConfigError, DataError, EdgeTable
-from eventcargo.edges import EDGES, EXPOSED, SUPPORT, EdgeFolder
+from eventcargo.edges import EDGES, EXPOSED, POOLED, SUPPORT, EdgeFolder
 
 
 def table(sequence: str = "s1", tested: int = 3) -> EdgeTable:
@@ -16,7 +16,11 @@ def table(sequence: str = "s1", tested: int = 3) -> EdgeTable:
         pl.DataFrame([edge], schema=EDGES),
         pl.DataFrame([looked], schema=SUPPORT),
         pl.DataFrame([{**looked, "event": "x"}], schema=EXPOSED),
+        pooled=pl.DataFrame([{"label": "bad", "event": "x"} | dict.fromkeys(SUMS, tested)], schema=POOLED),
     )
+
+
+SUMS = ("sequences", "evidence", "effect", "squares", "group_squares")
 
 
 def test_parts_add_up() -> None:
@@ -24,6 +28,7 @@ def test_parts_add_up() -> None:
     assert joined.edges["sequence"].to_list() == ["s1", "s2"]
     assert joined.support["sequences"].to_list() == [7]
     assert joined.exposed["sequences"].to_list() == [7]
+    assert joined.pooled.rows() == [("bad", "x", 7, 7, 7, 7, 7)]
 
 
 def test_a_table_of_other_columns_is_refused() -> None:
@@ -55,6 +60,15 @@ def test_shards_are_read_as_they_were_written(tmp_path: Path) -> None:
     read = EdgeTable.read(tmp_path / "edges")
     assert read.edges["sequence"].to_list() == ["s1", "s2"]
     assert read.support["sequences"].to_list() == [7]
+    assert read.pooled.rows() == [("bad", "x", 7, 7, 7, 7, 7)]
+
+
+def test_a_shard_without_its_evidence_is_refused_by_name(tmp_path: Path) -> None:
+    folder = EdgeFolder.create(tmp_path, {"shards": 1}, resume=False)
+    folder.write(0, table())
+    (folder.shard(0) / "pooled.parquet").unlink()
+    with pytest.raises(DataError, match=r"shard-00000 is damaged.*pooled\.parquet"):
+        EdgeTable.read(tmp_path)
 
 
 def test_a_folder_with_missing_shards_is_refused(tmp_path: Path) -> None:

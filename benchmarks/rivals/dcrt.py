@@ -27,7 +27,7 @@ def dcrt(
     seed: int,
     *,
     kind: Literal["logistic", "linear"] = "logistic",
-    rate: float = 0.05,
+    rate: float = 0.1,
     rarest: int = 5,
 ) -> LabelGraph:
     """The columns that a false-discovery rate over all pairs of label and event type allows."""

@@ -9,6 +9,8 @@ from eventcargo.fusion import FuseConfig
     [
         ("criterion", "majority"),
         ("test", "both"),
+        ("alpha", 0.0),
+        ("alpha", 1.0),
         ("min_frequency", 1.01),
         ("min_frequency", -0.01),
         ("min_opportunity", 1.01),
@@ -39,3 +41,7 @@ def test_a_value_out_of_bounds_is_refused(knob: str, value: object) -> None:
 )
 def test_a_value_at_the_bound_is_allowed(knob: str, value: object) -> None:
     assert getattr(FuseConfig(**{knob: value}), knob) == value  # type: ignore[arg-type]
+
+
+def test_all_evidence_counts_unless_something_else_is_asked_for() -> None:
+    assert (FuseConfig().criterion, FuseConfig().alpha) == ("pooled", 0.05)
