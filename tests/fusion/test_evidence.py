@@ -211,6 +211,11 @@ def test_a_required_edge_stays_whatever_its_evidence(nats: dict[tuple[str, str],
         assert told(graph, "stability")[event] == (1.0,)
 
 
+def test_a_required_edge_keeps_its_votes_whatever_its_evidence() -> None:
+    graph = fuse(ballot({("bad", "z"): 9.0}), knowledge=Knowledge(required={"bad": ["x", "y"]}))
+    assert told(graph, "frequency") == {"x": (0.9,), "y": (0.1,), "z": (None,)}
+
+
 def test_labels_are_told_apart() -> None:
     one, other = ballot({("bad", "z"): 9.0}), table([], {"good": 10}, {("good", "z"): 10})
     assert fuse(EdgeTable.join([one, other])).boundaries == {"bad": ["z"], "good": []}

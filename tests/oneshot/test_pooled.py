@@ -53,12 +53,12 @@ def data() -> EventDataset:
 
 @pytest.fixture(scope="module")
 def model(data: EventDataset) -> Transformer:
-    """Labels with slopes of their own, of which the second is never certain and needs the Transformer."""
+    """Labels with slopes of their own; the first is never certain, the second needs the Transformer."""
     vocabulary = Vocabulary.from_dataset(data)
     term = fit_linear(data, vocabulary, SHAPE.max_length, LinearConfig(workers=1, penalties=(2.0,)))
     made = Transformer(SHAPE, vocabulary, data.label_names, linear=term).eval()
     made.calibrate(Calibration(np.array([0.0, 1.0, 0.0]), np.array([1.2, 0.9, 1.0]), np.ones(3)))
-    made.label_cap[1] = 0.3
+    made.label_cap[0] = 0.3
     return made
 
 

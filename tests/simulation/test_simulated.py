@@ -41,7 +41,7 @@ def test_a_label_without_boundary_or_support_is_part_of_the_truth() -> None:
 
 def test_truth_holds_signs_and_support() -> None:
     rows = made().truth.edges.select("label", "event", "sign", "support").rows()
-    assert rows == [("L000", "E00003", 1, 2), ("L000", "E00001", -1, 2)]  # what promotes comes first
+    assert rows == [("L000", "E00001", -1, 2), ("L000", "E00003", 1, 2)]
 
 
 def test_the_recipe_is_kept() -> None:

@@ -209,14 +209,14 @@ def test_a_pattern_that_no_sequence_has_changes_nothing() -> None:
     for column, given in ((0, [1, 2]), (2, [0, 1])):
         one, other = (ScoreTest.of(each, column, given) for each in (plain, padded))
         assert (other.p_value is None) == (one.p_value is None) == (column == 2)
-        assert other.z == pytest.approx(one.z, abs=1e-6)
+        assert other.z == pytest.approx(one.z, rel=1e-4)  # what the fit is exact to
 
 
 def conjunctions(seed: int, n: int = 20_000) -> tuple[Bits, Bits]:
-    """Columns a, b, c, d and e; the label mostly follows (a and b) or (c and d); e comes with all four."""
+    """Columns a, b, c, d and e; the label mostly follows (a and b) or (c and d); e comes with any two."""
     rng = np.random.default_rng(seed)
     bits = columns(n, 4, seed + 1000, density=0.3)
-    company = rng.random(n) < 0.1 + 0.2 * bits.sum(axis=1)
+    company = rng.random(n) < np.where(bits.sum(axis=1) >= 2, 0.8, 0.1)
     holds = bits[:, :2].all(axis=1) | bits[:, 2:].all(axis=1)
     return np.column_stack([bits, company]), rng.random(n) < np.where(holds, 0.9, 0.02)
 

@@ -191,6 +191,11 @@ def test_a_companion_that_is_a_member_takes_no_place() -> None:
     assert [data.event_names[claim.event] for claim in swapped(data, "ba")] == ["b", "a"]
 
 
+def test_another_threshold_of_a_scale_takes_no_place() -> None:
+    data = with_kinds(accompanied(), EventKinds(scales=(("a", "b"),)))
+    assert [data.event_names[claim.event] for claim in swapped(data, "b")] == ["b"]
+
+
 def test_a_companion_that_is_not_significant_takes_no_place() -> None:
     data = accompanied(12)
     assert [data.event_names[claim.event] for claim in swapped(data, "b")] == ["b"]

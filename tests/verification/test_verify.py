@@ -199,19 +199,33 @@ def test_an_edge_by_evidence_alone_must_be_confirmed(conjunctive: EventDataset) 
     assert sorted(verify(mute, few, config).boundary("bad")) == ["a", "b"]
 
 
-def test_what_evidence_alone_proposes_is_corrected_for_all_pairs() -> None:
-    kinds = [(("a",), 9, 3), (("x",), 3, 9)]  # p is about 0.02 * 2: enough for one test, not for one of 50
+def halves(n_bad: int) -> EventDataset:
+    """Twelve sequences with a, of which `n_bad` carry the label, and as many without both; 50 event types."""
     others = tuple(f"o{at:02}" for at in range(48))
-    sequences = [
-        EventSequence(f"{events[0]}{at:02}", (*events, *others), (0.0,) * 49, ("bad",) if at < n_bad else ())
-        for events, n_bad, n_good in kinds
-        for at in range(n_bad + n_good)
-    ]
-    data, config = EventDataset.from_sequences(sequences), VerifyConfig(rounds=0, alpha=0.1)
-    for frequency, found in ((0.3, ["a"]), (None, [])):
-        graph = claimed("a", frequency, 0.1, evidence=0.5)
-        assert verify(graph, data, config).boundary("bad") == found
-        assert verify(graph, data, config, untrusted=["bad"]).boundary("bad") == found
+    return EventDataset.from_sequences(
+        [
+            EventSequence(f"{name}{at:02}", (name, *others), (0.0,) * 49, ("bad",) if at < bad else ())
+            for name, bad in (("a", n_bad), ("x", 12 - n_bad))
+            for at in range(12)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_bad", "frequency", "found"),
+    [(9, 0.3, ["a"]), (9, None, []), (10, None, []), (11, None, ["a"])],
+)
+def test_what_evidence_alone_proposes_is_corrected_for_all_pairs(
+    n_bad: int, frequency: float | None, found: list[str]
+) -> None:
+    data, config = halves(n_bad), VerifyConfig(rounds=0, alpha=0.25)
+    (p_value,) = p_values(verify(claimed("a"), data, config)).values()
+    assert p_value is not None
+    # of one in fifty; the first must be five times as sure
+    assert (p_value < 0.25 / 50, p_value < 0.05 / 50) == (n_bad >= 10, n_bad >= 11)
+    graph = claimed("a", frequency, 0.1, evidence=0.5)
+    assert verify(graph, data, config).boundary("bad") == found
+    assert verify(graph, data, config, untrusted=["bad"]).boundary("bad") == found
 
 
 def test_the_surest_edge_comes_first() -> None:

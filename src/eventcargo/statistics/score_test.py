@@ -73,7 +73,10 @@ class ScoreTest:
         if not 0 < hits.sum() < trials.sum():
             return cls(np.zeros(len(hits)), np.full(len(hits), 0.5), trials, 0.0, design_effect)
         null = NullFit.of(patterns.columns[:, patterns.given(condition)], hits, trials)
-        own = null.without_others(patterns.columns[:, column].astype(np.float64))
+        whole = patterns.columns[:, column].astype(np.float64)
+        own = null.without_others(whole)
+        if null.weights @ own**2 <= SAME * (null.weights @ whole**2):  # the others determine it
+            own = np.zeros(len(own))
         score = float(own @ (hits - trials * null.probability))
         return cls(own, null.probability, trials, score, design_effect)
 
@@ -143,10 +146,12 @@ class NullFit:
     @classmethod
     def of(cls, columns: NDArray[np.bool_], hits: Floats, trials: Floats) -> "NullFit":
         """The fit on columns (patterns, columns) and counts of the patterns."""
-        X = _independent(np.column_stack([np.ones(len(columns)), columns]))
+        X = _independent(np.column_stack([np.ones(len(columns)), columns]), trials > 0)
         first = cls._fitted(X, hits, trials)
         pairs = first._pairs(columns[:, :MAX_PAIRED], hits, trials)
-        return cls._fitted(_independent(np.column_stack([X, pairs])), hits, trials) if pairs.size else first
+        if not pairs.size:
+            return first
+        return cls._fitted(_independent(np.column_stack([X, pairs]), trials > 0), hits, trials)
 
     @classmethod
     def _fitted(cls, X: Floats, hits: Floats, trials: Floats) -> "NullFit":
@@ -172,9 +177,9 @@ class NullFit:
         return rest
 
 
-def _independent(X: Floats) -> Floats:
-    """The columns without those that are sums of others; the first stays."""
-    _, triangle, order = qr(X, mode="economic", pivoting=True)
+def _independent(X: Floats, seen: NDArray[np.bool_]) -> Floats:
+    """The columns without those that are sums of others in the rows that were seen; the first stays."""
+    _, triangle, order = qr(X[seen], mode="economic", pivoting=True)
     sizes = np.abs(np.diag(triangle))
     kept = np.sort(order[: int((sizes > SAME * sizes[0]).sum())])
     if len(kept) and kept[0] != 0:

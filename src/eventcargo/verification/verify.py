@@ -24,7 +24,6 @@ What falls is dropped one by one, smallest gain first, and the rest is tested ag
 of two event types that explain each other stays.
 """
 
-import itertools
 from collections.abc import Collection, Iterator
 
 import numpy as np
@@ -119,7 +118,7 @@ def _decide(
 ) -> list[str]:
     """Test all claims and drop those that fall; returns the labels not reached before the deadline."""
     level = alpha / max(1, sum(len(label_test.claims) for label_test in tested))
-    asked = list(itertools.takewhile(lambda _: not deadline.is_over, _asked(tested, level)))
+    asked = list(_asked(tested, level, deadline))
     claims = [claim for label_test in asked for claim in label_test.claims]
     voted, mute = (
         [claim.p_value for claim in claims if claim.is_mute == is_mute] for is_mute in (False, True)
@@ -132,9 +131,11 @@ def _decide(
     return [label_test.name for label_test in tested[len(asked) :]]
 
 
-def _asked(tested: list[LabelTest], level: float) -> Iterator[LabelTest]:
-    """The labels one by one, each once its claims were tested."""
+def _asked(tested: list[LabelTest], level: float, deadline: Deadline) -> Iterator[LabelTest]:
+    """The labels one by one, each once its claims were tested, until the deadline."""
     for label_test in tested:
+        if deadline.is_over:
+            return
         label_test.ask(level)
         yield label_test
 

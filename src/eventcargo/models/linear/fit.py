@@ -421,11 +421,9 @@ def _term(fits: list[_Fitted], keys: dict[str, Ints], size: int, window: int) ->
 
 
 def _fold(fits: list[_Fitted], fold: int, used: NDArray[np.bool_]) -> Fold:
-    """The weights of the used features without one fold."""
-    columns = [
-        sp.csc_array(fitted.folds[fold].weights[used, None]) if fitted.folds else None for fitted in fits
-    ]
-    empty = sp.csc_array((int(used.sum()), 1))
-    weights = sp.hstack([empty if column is None else column for column in columns], format="csr")
-    bias = [fitted.folds[fold].bias if fitted.folds else np.nan for fitted in fits]
-    return Fold(sp.csr_array(weights), np.array(bias))
+    """The weights of the used features without one fold, as they are when they are saved."""
+    weights, bias = np.zeros((int(used.sum()), len(fits)), np.float32), np.full(len(fits), np.nan, np.float32)
+    for label, fitted in enumerate(fits):
+        if fitted.folds:
+            weights[:, label], bias[label] = fitted.folds[fold].weights[used], fitted.folds[fold].bias
+    return Fold(sp.csr_array(weights.astype(np.float64)), bias.astype(np.float64))
