@@ -153,7 +153,9 @@ def _better(label_test: LabelTest, claim: Claim, level: float) -> Claim | None:
     alone = label_test.with_claims([each for each in label_test.claims if each is not claim])
     z = np.abs(alone.scores())
     companions = companions[z[companions] >= PROMISING * z[claim.event]]
-    own = _asked(alone, claim.event, []) if len(companions) else claim
+    own = _asked(alone, claim.event, [])
+    if not _passes(own, level):  # it acts by an arrangement, or not at all: presence does not decide
+        return None
     asked = [_asked(alone, int(event), []) for event in companions]
     better = [one for one in asked if _passes(one, level) and one.gain > own.gain]
     return max(better, key=lambda one: one.gain, default=None)
