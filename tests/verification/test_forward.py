@@ -227,3 +227,18 @@ def test_a_second_threshold_of_a_scale_is_not_added() -> None:
     data = EventDataset.from_sequences(made)
     assert grown(data) == "ac"
     assert grown(with_kinds(data, EventKinds(scales=(("a", "c"),)))) == "c"
+
+
+def test_a_member_that_acts_by_order_is_not_swapped_for_what_presence_shows() -> None:
+    rng = np.random.default_rng(0)
+    sequences = []
+    for at in range(600):
+        is_bad = bool(rng.random() < 0.5)
+        events = (
+            *(("a", "b") if is_bad else ("b", "a")),
+            *(("c",) if rng.random() < 0.4 + 0.2 * is_bad else ()),
+        )
+        times = tuple(map(float, range(len(events))))
+        sequences.append(EventSequence(f"{at:03}", events, times, ("bad",) if is_bad else ()))
+    data = EventDataset.from_sequences(sequences)
+    assert [data.event_names[claim.event] for claim in swapped(data, "ab")] == ["a", "b"]
