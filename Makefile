@@ -86,6 +86,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.accuracy.verdicts
 	$(BIN)/python -m benchmarks.accuracy.clinic
 	$(BIN)/python -m benchmarks.scale.cohort
+	$(BIN)/python -m benchmarks.speed.pooled
+	$(BIN)/python -m benchmarks.accuracy.null_labels
+	$(BIN)/python -m benchmarks.accuracy.run --cases weak --docs docs/results.md
 	$(BIN)/python -m benchmarks.accuracy.run --figure docs/accuracy.png --docs docs/results.md
 
 clean:
