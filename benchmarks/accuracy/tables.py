@@ -158,7 +158,7 @@ def _rules(rows: Sequence[Line], cases: list[str]) -> Iterator[str]:
         yield _row([rule, *(f"{_mean(told, case, rule):.3f}" for case in shown)])
     if told:
         verified = [_mean(told, case, None) for case in shown]
-        yield _row(["confident, verified (default)", *(f"{value:.3f}" for value in verified)])
+        yield _row(["pooled, verified (default)", *(f"{value:.3f}" for value in verified)])
 
 
 def _mean(told: Sequence[Line], case: str, rule: str | None) -> float:
