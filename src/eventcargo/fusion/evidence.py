@@ -25,7 +25,7 @@ def in_nats(pooled: pl.DataFrame) -> pl.DataFrame:
     In tests, the evidence of sequences in groups weighs as that of as many independent sequences.
     """
     squares, of_groups = (pl.col(name) / SQUARE_GRAINS for name in ("squares", "group_squares"))
-    design_effect = pl.max_horizontal(of_groups / squares, 1.0).fill_nan(1.0)
+    design_effect = pl.max_horizontal(of_groups / squares, 1.0)
     evidence = pl.col("evidence") / GRAINS
     return pooled.select(
         *PAIR,
