@@ -3,7 +3,7 @@ import pytest
 
 from eventcargo.statistics.exact_g2 import ExactG2, Ints, PatternCounts
 from eventcargo.statistics.score_test import ScoreTest
-from eventcargo.verification.claims import LEANING, PLAUSIBLE, SHADOW, Claim
+from eventcargo.verification.claims import LEANING, PLAUSIBLE, SHADOW, Claim, Levels
 
 UNMOVED = np.array([[[900, 100], [90, 10]]])
 MOVED = np.array([[[990, 10], [20, 80]]])
@@ -152,6 +152,22 @@ def test_a_mute_claim_must_be_confirmed_and_not_refuted(mute: dict[str, float]) 
     confirmed.max_gain -= 0.1
     assert confirmed.falls(LEVEL, untrusted=False)
     assert Claim(0, **mute, gain=gain).falls(LEVEL, untrusted=False)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("claim", "untrusted", "level"),
+    [
+        (Claim(0, votes=40.0, strength=1.0), True, 0.01),
+        (Claim(0, votes=40.0, strength=1.0, evidence=9.0), False, 0.01),
+        (Claim(0, evidence=9.0), False, 0.002),
+        (Claim(0, evidence=9.0), True, 0.002),
+        (Claim(0, is_new=True), False, 1e-4),
+        (Claim(0), False, 0.01),
+        (Claim(0), True, 1e-4),
+    ],
+)
+def test_the_level_goes_by_what_names_the_claim(claim: Claim, untrusted: bool, level: float) -> None:
+    assert Levels(voted=0.01, proposed=0.002, unnamed=1e-4).of(claim, untrusted) == level
 
 
 def test_a_mute_claim_worth_a_small_part_of_the_strongest_is_its_shadow() -> None:

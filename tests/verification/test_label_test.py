@@ -3,7 +3,7 @@ import pytest
 
 from eventcargo.events import EventDataset
 from eventcargo.sequences import EventSequence
-from eventcargo.verification.claims import Claim
+from eventcargo.verification.claims import Claim, Levels
 from eventcargo.verification.label_test import LabelTest, VerifyData
 
 from .drawn import draw
@@ -157,7 +157,7 @@ def eliminated(
 ) -> str:
     """The members left, tested first."""
     asked.ask(ALPHA)
-    asked.backward_eliminate(ALPHA, of_claimed, of_new, untrusted)
+    asked.backward_eliminate(ALPHA, Levels(of_claimed, 1e-3, of_new), untrusted)
     return "".join(sorted(asked.verify_data.data.event_names[claim.event] for claim in asked.claims))
 
 

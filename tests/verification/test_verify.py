@@ -211,21 +211,29 @@ def halves(n_bad: int) -> EventDataset:
     )
 
 
-@pytest.mark.parametrize(
-    ("n_bad", "frequency", "found"),
-    [(9, 0.3, ["a"]), (9, None, []), (10, None, []), (11, None, ["a"])],
-)
-def test_what_evidence_alone_proposes_is_corrected_for_all_pairs(
-    n_bad: int, frequency: float | None, found: list[str]
+@pytest.mark.parametrize(("n_bad", "of_voted", "of_proposed"), [(9, "a", ""), (10, "a", "a")])
+def test_what_evidence_alone_proposes_must_be_surer_than_what_has_votes(
+    n_bad: int, of_voted: str, of_proposed: str
 ) -> None:
-    data, config = halves(n_bad), VerifyConfig(rounds=0, alpha=0.25)
+    data, config = halves(n_bad), VerifyConfig(rounds=0, alpha=0.1)
+    (p_value,) = p_values(verify(claimed("a"), data, config)).values()
+    assert p_value is not None
+    assert (p_value < 0.1, p_value < 0.2 * 0.1) == (n_bad >= 9, n_bad >= 10)  # of one edge
+    for frequency, found in ((0.3, of_voted), (None, of_proposed)):
+        graph = claimed("a", frequency, 0.1, evidence=0.5)
+        assert "".join(verify(graph, data, config).boundary("bad")) == found
+
+
+@pytest.mark.parametrize(("n_bad", "found"), [(10, []), (11, ["a"])])
+def test_what_nothing_names_is_corrected_for_all_pairs(n_bad: int, found: list[str]) -> None:
+    data, config, alone = halves(n_bad), VerifyConfig(rounds=0, alpha=0.25), claimed("a", None, None)
     (p_value,) = p_values(verify(claimed("a"), data, config)).values()
     assert p_value is not None
     # of one in fifty; the first must be five times as sure
-    assert (p_value < 0.25 / 50, p_value < 0.05 / 50) == (n_bad >= 10, n_bad >= 11)
-    graph = claimed("a", frequency, 0.1, evidence=0.5)
-    assert verify(graph, data, config).boundary("bad") == found
-    assert verify(graph, data, config, untrusted=["bad"]).boundary("bad") == found
+    assert (p_value < 0.25 / 50, p_value < 0.05 / 50) == (True, n_bad >= 11)
+    assert verify(claimed(""), data, VerifyConfig(alpha=0.25)).boundary("bad") == found
+    assert verify(alone, data, config, untrusted=["bad"]).boundary("bad") == found
+    assert verify(alone, data, config).boundary("bad") == ["a"]
 
 
 def test_the_surest_edge_comes_first() -> None:

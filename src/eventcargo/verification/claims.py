@@ -35,6 +35,21 @@ MAX_STRENGTH = 2.0
 """Most nats that a vote counts for: an overconfident model claims more than there is to know."""
 
 
+@dataclass(frozen=True)
+class Levels:
+    """The largest p-values that confirm a claim, by what phase 1 says for it."""
+
+    voted: float
+    proposed: float
+    unnamed: float
+
+    def of(self, claim: "Claim", untrusted: bool) -> float:
+        """The level of a claim; a label without a trusted model has no witness but the data."""
+        if not claim.is_mute and not (untrusted and claim.is_bare):
+            return self.voted
+        return self.proposed if claim.is_proposed else self.unnamed
+
+
 @dataclass
 class Claim:
     """One edge into a label: what phase 1 claims, and what the data say once it is tested.
@@ -66,7 +81,17 @@ class Claim:
     @property
     def is_mute(self) -> bool:
         """Whether no single sequence speaks for it: the edge is new, or pooled evidence alone proposes it."""
-        return self.is_new or (self.votes is None and self.evidence is not None)
+        return self.is_new or self.is_proposed
+
+    @property
+    def is_proposed(self) -> bool:
+        """Whether pooled evidence alone proposes the edge."""
+        return self.votes is None and self.evidence is not None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the edge comes without votes and evidence, as that of another method."""
+        return self.votes is None and self.evidence is None
 
     @property
     def worth(self) -> float | None:

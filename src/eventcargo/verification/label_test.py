@@ -23,7 +23,7 @@ from eventcargo.statistics.exact_g2 import ExactG2, Ints, PatternCounts, own_res
 from eventcargo.statistics.g2 import IndependenceTest, Target
 from eventcargo.statistics.score_test import ScoreScreen, ScoreTest
 from eventcargo.verification.arrangements import Arrangement, MemberArrangements
-from eventcargo.verification.claims import Claim
+from eventcargo.verification.claims import Claim, Levels
 
 CORE_ALPHA = 1e-3
 """Largest p-value of a member of the core."""
@@ -138,18 +138,15 @@ class LabelTest:
                 if claim.is_doubtful(alpha) and not claim.is_hopeless:
                     arranged.ask(place)
 
-    def backward_eliminate(
-        self, alpha: float, of_voted: float, of_mute: float, untrusted: bool = False
-    ) -> None:
+    def backward_eliminate(self, alpha: float, levels: Levels, untrusted: bool = False) -> None:
         """Drop the members that fall, the least sure first, and test the rest again each time.
 
-        Confirmed p-values are at most `of_voted`, or `of_mute` where no single sequence shows the edge;
-        arrangements are chosen at `alpha`.
+        The levels confirm members; arrangements are chosen at `alpha`.
         """
         is_settled = False
         while not is_settled:
             is_settled, n_claims = True, len(self.claims)
-            while doubtful := [one for one in self.claims if self._falls(one, of_voted, of_mute, untrusted)]:
+            while doubtful := [one for one in self.claims if self._falls(one, levels, untrusted)]:
                 dropped = self._unlike(sorted(doubtful, key=lambda claim: claim.gain))
                 self.claims = [claim for claim in self.claims if claim not in dropped]
                 self.ask(alpha, [claim for claim in doubtful if claim not in dropped])
@@ -169,9 +166,8 @@ class LabelTest:
                 taken.append(claim)
         return taken
 
-    def _falls(self, claim: Claim, of_voted: float, of_mute: float, untrusted: bool) -> bool:
-        largest = of_mute if claim.is_mute else of_voted
-        return claim.falls(largest, untrusted) or claim.is_shadow_of(self.claims)
+    def _falls(self, claim: Claim, levels: Levels, untrusted: bool) -> bool:
+        return claim.falls(levels.of(claim, untrusted), untrusted) or claim.is_shadow_of(self.claims)
 
     def arranged(self, alpha: float) -> "Arranged":
         """The arrangements of the current members, and those that the label depends on."""

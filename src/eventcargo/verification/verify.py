@@ -12,13 +12,14 @@ them, which sees what is weak and adds up. Their testimony is combined:
   the event type, or any of its arrangements, can be worth. Sequences without a comparison count in full for
   the claim, so where the test has no power, phase 1 is believed; but an edge with evidence needs some
   support by the data, too.
-- An edge that **no single sequence** shows, because its cause is weak or rare, must be confirmed by the
-  data: its p-value must be a discovery among all pairs of a label and an event type, and at most `alpha` /
-  number of event types. It must not be a shadow of the strongest edge of its label (`claims.SHADOW`).
-- Event types that the boundary lacks are added one by one under the same conditions, and a member gives way
-  to an event type that mostly comes with it and is worth more.
+- An edge that **no single sequence** shows, because its cause is weak or rare, but pooled evidence proposes,
+  must be confirmed by the data: its p-value must be a discovery among such edges, at a share of `alpha`. It
+  must not be a shadow of the strongest edge of its label (`claims.SHADOW`).
+- Event types that the boundary lacks are **added** one by one. Nothing has named them, so the p-value must be
+  a discovery among all pairs of a label and an event type, and at most `alpha` / number of event types. A
+  member gives way to an event type that mostly comes with it and is worth more.
 - The edges of an **untrusted** label, whose model is no better than its base rate on held-out sequences,
-  need pooled evidence or the data's confirmation.
+  need pooled evidence or the data's confirmation; without evidence they are tested like added ones.
 
 What falls is dropped one by one, smallest gain first, and the rest is tested again each time, so that one
 of two event types that explain each other stays.
@@ -36,7 +37,7 @@ from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge, Resolved
 from eventcargo.statistics.discoveries import discovery_level
-from eventcargo.verification.claims import Claim
+from eventcargo.verification.claims import Claim, Levels
 from eventcargo.verification.config import VerifyConfig
 from eventcargo.verification.forward import forward_select, swap_companions
 from eventcargo.verification.label_test import LabelTest, VerifyData
@@ -47,6 +48,10 @@ FIRST = 0.8
 """Discount on the discoveries that no single sequence shows. Where there are many, weak causes are usual;
 where there would be one, it must be five times as sure: in a graph of strong causes, chance adds an edge in 1
 of 100 data sets."""
+
+PROPOSED = 0.2
+"""Share of `alpha` at which edges that pooled evidence alone proposes are confirmed among themselves: the
+evidence, which names them, has read the same sequences."""
 
 GROWING = 0.5
 """Largest share of the time for adding missing event types."""
@@ -120,15 +125,20 @@ def _decide(
     level = alpha / max(1, sum(len(label_test.claims) for label_test in tested))
     asked = list(_asked(tested, level, deadline))
     claims = [claim for label_test in asked for claim in label_test.claims]
-    voted, mute = (
-        [claim.p_value for claim in claims if claim.is_mute == is_mute] for is_mute in (False, True)
-    )
-    of_voted = discovery_level(voted, alpha, len(voted))
+    of_voted = _discovery_level([claim for claim in claims if not claim.is_mute], alpha)
+    of_proposed = _discovery_level([claim for claim in claims if claim.is_proposed], PROPOSED * alpha)
+    mute = [claim.p_value for claim in claims if claim.is_mute]
     of_mute = discovery_level(mute, alpha, n_pairs, FIRST)
     for label_test in asked:
-        of_type = alpha / label_test.verify_data.test.counts.n_columns
-        label_test.backward_eliminate(level, of_voted, min(of_mute, of_type), label_test.name in untrusted)
+        of_unnamed = min(of_mute, alpha / label_test.verify_data.test.counts.n_columns)
+        levels = Levels(of_voted, max(of_proposed, of_unnamed), of_unnamed)
+        label_test.backward_eliminate(level, levels, label_test.name in untrusted)
     return [label_test.name for label_test in tested[len(asked) :]]
+
+
+def _discovery_level(claims: list[Claim], alpha: float) -> float:
+    """The level up to which p-values are discoveries among some claims."""
+    return discovery_level([claim.p_value for claim in claims], alpha, len(claims))
 
 
 def _asked(tested: list[LabelTest], level: float, deadline: Deadline) -> Iterator[LabelTest]:
