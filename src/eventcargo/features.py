@@ -8,6 +8,10 @@ features never share a weight, however large the vocabulary.
 An attribute has no place in the order, and an event type that accompanies another none beside it:
 `is_sensible` tells which features say something. In a batch, events that accompany others still stand between
 their neighbours; `own_places` looks through them.
+
+Of a few event types there are further arrangements: `last_after`, `more`, `subsequence`, `state`, `distance`,
+`burst` and `burst_events`. They are no families: of a whole vocabulary they would be too many. Rules and
+verification ask for those of one boundary, given the `Placed` occurrences of its event types.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -406,3 +410,132 @@ def _event_types(family: str, keys: Ints, size: int) -> tuple[Ints, ...]:
     if family not in ("presence", "adjacent", "ordered"):
         keys = keys // N_BUCKETS
     return (keys // size, keys % size) if family in PAIRS else (keys,)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """All occurrences of one event type, in order: sequence row, place and time of each.
+
+    Places ascend through all sequences, each of which has places of its own; neighbours are 1 apart.
+
+    >>> Placed.of(np.array([0, 0, 1]), np.array([1, 3, 1]), np.zeros(3), length=4).places.tolist()
+    [1, 3, 7]
+    """
+
+    rows: Ints
+    places: Ints
+    times: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: Ints, positions: Ints, times: NDArray[np.floating], length: int) -> "Placed":
+        """Occurrences by their positions in sequences of at most `length` events."""
+        return cls(rows, rows * (length + 2) + positions, times.astype(np.float64))
+
+
+Measure = NDArray[np.float64]
+"""A number for every sequence; infinite where the event types do not occur so."""
+
+
+def last_after(n: int, a: Placed, b: Placed) -> NDArray[np.bool_]:
+    """The last a comes after the last b; also where a occurs and b does not."""
+    return last_places(n, a) > last_places(n, b)
+
+
+def more(n: int, a: Placed, b: Placed) -> NDArray[np.bool_]:
+    """a occurs more often than b."""
+    return np.bincount(a.rows, minlength=n) > np.bincount(b.rows, minlength=n)
+
+
+def subsequence(n: int, a: Placed, *others: Placed) -> NDArray[np.bool_]:
+    """The event types occur one after the other, in this order, with anything between them.
+
+    >>> a, b = (Placed(np.zeros(2, np.int64), np.array(at), np.zeros(2)) for at in ([1, 4], [0, 3]))
+    >>> subsequence(1, a, b, a).tolist(), subsequence(1, a, b, a, b).tolist()
+    ([True], [False])
+    """
+    reached = first_places(a)
+    for other in others:
+        reached = next_places(*reached, other)
+    return flags(n, reached[0])
+
+
+def state(n: int, a: Placed, on: Placed, off: Placed) -> NDArray[np.bool_]:
+    """Some a comes after `on` without `off` between: the last of the two before it was `on`."""
+    return flags(n, a.rows[place_before(a, on) > place_before(a, off)])
+
+
+def distance(n: int, a: Placed, b: Placed) -> Measure:
+    """How many events after an a the nearest b comes: 1 if directly."""
+    before = place_before(b, a)
+    follows = before >= 0
+    return _smallest(n, b.rows[follows], (b.places - before)[follows])
+
+
+def burst(n: int, a: Placed, times: int) -> Measure:
+    """The shortest time in which a occurs so many times."""
+    return _shortest(n, a, times, a.times)
+
+
+def burst_events(n: int, a: Placed, times: int) -> Measure:
+    """The fewest events in a row among which a occurs so many times."""
+    return _shortest(n, a, times, a.places) + 1
+
+
+PAIR_ARRANGEMENTS = {"last_after": last_after, "more": more, "subsequence": subsequence}
+"""Conditions on two event types besides those of `PAIRS`; each takes the number of sequences and both."""
+
+
+def last_places(n: int, a: Placed) -> Ints:
+    """The place of the last occurrence in every sequence; -1 if there is none."""
+    places = np.full(n, -1, np.int64)
+    places[a.rows] = a.places
+    return places
+
+
+def place_before(a: Placed, other: Placed) -> Ints:
+    """For every a, the place of the last `other` before it in its sequence; -1 if there is none."""
+    at = np.searchsorted(other.places, a.places) - 1
+    return np.where(taken(other.rows, at) == a.rows, taken(other.places, at), -1)
+
+
+def first_places(a: Placed) -> tuple[Ints, Ints]:
+    """The row and place of the first occurrence in every sequence that has one."""
+    is_first = np.ones(len(a.rows), bool)
+    is_first[1:] = a.rows[1:] != a.rows[:-1]
+    return a.rows[is_first], a.places[is_first]
+
+
+def next_places(rows: Ints, places: Ints, other: Placed) -> tuple[Ints, Ints]:
+    """The row and place of the first `other` after each place, as far as there is one in its row."""
+    following = np.searchsorted(other.places, places, side="right")
+    is_there = taken(other.rows, following) == rows
+    return rows[is_there], other.places[following[is_there]]
+
+
+def _shortest(n: int, a: Placed, times: int, values: Ints | NDArray[np.float64]) -> Measure:
+    """The smallest difference of values between an occurrence and the one `times - 1` later."""
+    apart = times - 1
+    same = a.rows[apart:] == a.rows[: len(a.rows) - apart]
+    spans = (values[apart:] - values[: len(values) - apart])[same]
+    return _smallest(n, a.rows[apart:][same], spans)
+
+
+def _smallest(n: int, rows: Ints, values: Ints | NDArray[np.float64]) -> Measure:
+    result = np.full(n, np.inf)
+    np.minimum.at(result, rows, values)
+    return result
+
+
+def flags(n: int, rows: Ints) -> NDArray[np.bool_]:
+    """Which of n rows are among some."""
+    result = np.zeros(n, bool)
+    result[rows] = True
+    return result
+
+
+def taken(values: Ints, at: Ints) -> Ints:
+    """values[at], or -1 if `at` is out of range."""
+    inside = (at >= 0) & (at < len(values))
+    result = np.full(len(at), -1, np.int64)
+    result[inside] = values[at[inside]]
+    return result

@@ -40,3 +40,14 @@ def test_a_rule_is_worth_what_it_saves_less_its_price(worth: DescriptionLength) 
 
 def test_no_rule_is_worth_nothing(worth: DescriptionLength) -> None:
     assert worth.of(frozenset()) == 0.0
+
+
+def test_a_limit_and_a_third_event_type_cost_more() -> None:
+    literals = (
+        Literal("subsequence", ("A", "B")),
+        Literal("distance", ("A", "B"), 4.0),
+        Literal("subsequence", ("A", "B", "C")),
+    )
+    patterns = LiteralPatterns(literals, np.zeros((3, 1), np.float32), *np.ones((2, 1), np.float32))
+    plain, limited, third = DescriptionLength(patterns, 1.0).prices[:3]
+    assert plain < third < limited

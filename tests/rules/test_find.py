@@ -7,11 +7,12 @@ import pytest
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_events, read_graph
-from eventcargo.rules import Rule, RuleConfig, find_rules
+from eventcargo.rules import Literal, Rule, RuleConfig, find_rules
 from eventcargo.rules.find import _learning
 from eventcargo.simulation import Simulated, simulate
 
 from ..repeats import repeated
+from .drawn import draw_labelled
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -39,6 +40,40 @@ def test_the_rules_of_every_regime_are_found_as_they_are(regime: str, text: str,
 
 def _names(rule: str) -> list[str]:
     return [word.strip(",") for word in rule.split() if word.startswith("E0")]
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [
+        Literal("state", ("A", "B", "C")),
+        Literal("last_after", ("A", "B")),
+        Literal("more", ("A", "B")),
+        Literal("distance", ("A", "B"), 3.0),
+        Literal("subsequence", ("A", "B", "C")),
+        Literal("burst_events", ("A",), 6.0, times=3),
+    ],
+)
+@pytest.mark.parametrize("members", ["", "DEF"])
+def test_a_rule_of_every_kind_is_found_as_it_is(literal: Literal, members: str) -> None:
+    assert told(find_rules(*draw_labelled(literal, members=members))) == {"x": literal.text}
+
+
+def test_a_burst_in_time_is_found() -> None:
+    rule = find_rules(*draw_labelled(Literal("burst", ("A",), 4.0, times=3)))["x"]
+    assert rule is not None
+    ((literal,),) = rule.literals
+    assert (literal.kind, literal.events, literal.times) == ("burst", ("A",), 3)
+    assert literal.limit == pytest.approx(4.0, rel=0.03)
+
+
+def test_a_count_has_no_cap() -> None:
+    true = Literal("count", ("A",), 14.0)
+    assert told(find_rules(*draw_labelled(true, types="AAB", length=20))) == {"x": "A >= 14 times"}
+
+
+def test_order_alone_gives_no_rule_on_time() -> None:
+    literal = Literal("burst_events", ("A",), 6.0, times=3)
+    assert told(find_rules(*draw_labelled(literal, time_kind="order"))) == {"x": literal.text}
 
 
 def test_the_limit_of_time_is_found() -> None:
@@ -212,7 +247,7 @@ def test_components_fail_where_their_errors_come_at_the_end() -> None:
     assert present is not None
     assert arranged is not None
     assert present.text == "error2 & error3"
-    assert arranged.text == "error3 at the end & error2 among the last 3 events"
+    assert arranged.text == "error2 among the last 3 events & last error3 after last error2"
     assert np.all(present.holds(data) >= arranged.holds(data))
     assert arranged.precision > 0.98 > 0.4 > present.precision
 

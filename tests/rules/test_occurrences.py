@@ -1,4 +1,5 @@
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from eventcargo import EventDataset, EventSequence
 from eventcargo.event_kinds import EventKinds
+from eventcargo.rules import Literal
 from eventcargo.rules.occurrences import Occurrences
 
 from ..families import with_kinds
@@ -120,3 +122,51 @@ def test_events_that_accompany_others_do_not_count_towards_the_end() -> None:
     assert found.lateness("c").tolist() == [np.inf, 2.0]
     narrowed, kept = found.narrow("c")
     assert (kept.tolist(), narrowed.lateness("c").tolist()) == ([1], [2.0])
+
+
+@settings(max_examples=60)
+@given(SEQUENCES)
+def test_further_arrangements_are_those_of_the_definition(sequences: list[list[tuple[str, int]]]) -> None:
+    data = dataset(sequences)
+    found = Occurrences.locate(data, "abc")
+    for kind, expected in DEFINITIONS.items():
+        literal = Literal(kind, ("a", "b", "c")[: 2 if kind in ("last_after", "more") else 3])
+        assert literal.holds(found).tolist() == [expected(s) for s in data], literal.text
+
+
+def is_on(sequence: EventSequence) -> bool:
+    """Whether the last of b and c before some a was b."""
+    switches = ["".join(sequence.events[:place]).replace("a", "") for place in at(sequence, "a")]
+    return any(before.endswith("b") for before in switches)
+
+
+DEFINITIONS: dict[str, Callable[[EventSequence], bool]] = {
+    "last_after": lambda s: max(at(s, "a"), default=-1) > max(at(s, "b"), default=-1),
+    "more": lambda s: len(at(s, "a")) > len(at(s, "b")),
+    "subsequence": lambda s: any(i < j < k for i in at(s, "a") for j in at(s, "b") for k in at(s, "c")),
+    "state": is_on,
+}
+
+
+@settings(max_examples=40)
+@given(SEQUENCES)
+def test_distances_and_bursts_are_the_shortest_there_are(sequences: list[list[tuple[str, int]]]) -> None:
+    data = dataset(sequences)
+    found = Occurrences.locate(data, "ab")
+    apart = [min((j - i for i in at(s, "a") for j in at(s, "b") if j > i), default=np.inf) for s in data]
+    assert found.distance("a", "b").tolist() == apart
+    for times in (2, 3):
+        runs = [list(zip(at(s, "a"), at(s, "a")[times - 1 :], strict=False)) for s in data]
+        spans = [
+            min((s.times[j] - s.times[i] for i, j in run), default=np.inf)
+            for s, run in zip(data, runs, strict=True)
+        ]
+        events = [min((j - i + 1 for i, j in run), default=np.inf) for run in runs]
+        assert found.burst("a", times).tolist() == spans
+        assert found.burst_events("a", times).tolist() == events
+
+
+def test_further_arrangements_look_through_events_that_accompany_others() -> None:
+    found = of_kinds(FAMILY, ("faIcb", [0, 0, 0, 1, 2]), ("fIab", [0, 0, 0, 1]))
+    assert found.distance("a", "b").tolist() == [2.0, 1.0]
+    assert found.distance("I", "b").tolist() == [2.0, 1.0]

@@ -49,7 +49,8 @@ def test_an_event_type_that_the_data_do_not_have_never_occurs() -> None:
 
 def test_rules_are_the_same_once_written_and_read(tmp_path: Path) -> None:
     timed = Literal("gap", ("A", "öl & <b>"), 0.6, negated=True, unit="h")
-    rules = {"brake": rule((A, timed), (B,)), "fuel": None}
+    burst = Literal("burst", ("A",), 7200.0, unit="s", times=3)
+    rules = {"brake": rule((A, timed), (B,), (burst, Literal("state", ("A", "B", "C")))), "fuel": None}
     write_rules(rules, tmp_path / "rules.json")
     assert read_rules(tmp_path / "rules.json") == rules
 
@@ -59,7 +60,7 @@ def test_the_file_tells_every_rule_in_words(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "rules.json").read_text("utf-8"))["rules"]["brake"]["text"] == "A & B"
 
 
-HEAD = {"format": "eventcargo-rules", "version": 2}
+HEAD = {"format": "eventcargo-rules", "version": 3}
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,33 @@
 """The literals that a rule of a label may use: presence always, arrangement if it says more than presence.
 
-Arrangement is count, order, adjacency, closeness in time and lateness. A boundary of ten event types has
-hundreds of such literals, and some fit by accident. One is a candidate only if it separates sequences with
-and without the label better than accident would, among the sequences in which its event types occur.
+Arrangement is count, order, adjacency, distance, closeness in time and lateness of one or two event types. A
+boundary of ten event types has hundreds of such literals, and some fit by accident. One is a candidate only
+if it separates sequences with and without the label better than accident would, among the sequences in which
+its event types occur.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations, permutations
+from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.rules.literals import Literal, span_unit
-from eventcargo.rules.occurrences import Measure, Occurrences
+from eventcargo.features import FAMILIES, PAIR_ARRANGEMENTS, Measure
+from eventcargo.rules.limits import best_limit, limit_fits
+from eventcargo.rules.literals import KINDS, Literal
+from eventcargo.rules.occurrences import Occurrences
 from eventcargo.rules.patterns import log_likelihood
 
+Flags = NDArray[np.bool_]
+Fit = tuple[Literal, float]
+"""A literal, and the nats by which it fits better than presence."""
+
 MAX_COUNTED = 5
-"""`A >= k times` is tried for k from 2 to this."""
+"""`A >= k times` is tried for k from 2 to this, and for the best k beyond."""
+
+MAX_BURST = 8
+"""Bursts of 2 to this many occurrences are tried."""
 
 MAX_ARRANGED = 24
 """Most literals on arrangement for a label: those that fit best."""
@@ -28,8 +38,8 @@ MAX_PAIRED = 15
 SURPRISE = 4.0
 """Nats by which a literal on arrangement must improve the fit, besides the log of the number tried."""
 
-SLACK = 1.92
-"""Limits within this many nats of the best fit (a 95 % interval) count as equally good."""
+FEWEST = 12
+"""A literal about fewer sequences is not tried, since it cannot improve the fit enough."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +47,23 @@ class LearningData:
     """Data to learn literals from: occurrences, sequences to learn from, and sequences with the label."""
 
     found: Occurrences
-    learn: NDArray[np.bool_]
-    carried: NDArray[np.bool_]
+    learn: Flags
+    carried: Flags
     unit: str = ""
+    _counts: dict[str, Measure] = field(default_factory=dict, compare=False, repr=False)
+
+    def count(self, event: str) -> Measure:
+        """How often an event type occurs; counted once."""
+        if event not in self._counts:
+            self._counts[event] = self.found.count(event)
+        return self._counts[event]
+
+    def having(self, *events: str) -> Flags:
+        """The sequences to learn from in which all of some event types occur."""
+        among = self.learn.copy()
+        for event in events:
+            among &= self.count(event) > 0
+        return among
 
 
 def presence_literals(events: Sequence[str]) -> list[Literal]:
@@ -48,113 +72,156 @@ def presence_literals(events: Sequence[str]) -> list[Literal]:
 
 def arranged_literals(learning: LearningData, events: Sequence[str]) -> list[Literal]:
     """Literals on arrangement that separate the label, best fit first."""
-    tried = list(_tried(learning, events))
+    return best_fits(list(_tried(learning, events)), learning)
+
+
+def best_fits(tried: Sequence[Fit], learning: LearningData) -> list[Literal]:
+    """The literals that fit better than accident would, best first.
+
+    A literal of no family of features is left out if a better or plainer one holds in the same sequences.
+    """
     threshold = SURPRISE + np.log(max(len(tried), 1))
     ranked = sorted((-fit, at) for at, (_, fit) in enumerate(tried) if fit > threshold)
-    return [tried[at][0] for _, at in ranked[:MAX_ARRANGED]]
+    kept, seen = list[Literal](), set[bytes]()
+    for literal in (tried[at][0] for _, at in ranked):
+        held = np.packbits(literal.holds(learning.found) & learning.learn).tobytes()
+        if literal.kind in FAMILIES or held not in seen:
+            kept.append(literal)
+        seen.add(held)
+        if len(kept) == MAX_ARRANGED:
+            break
+    return kept
 
 
-def _tried(learning: LearningData, events: Sequence[str]) -> Iterator[tuple[Literal, float]]:
-    """Every literal on arrangement, and the nats by which it fits better than presence.
+def _tried(learning: LearningData, events: Sequence[str]) -> Iterator[Fit]:
+    """Every literal on arrangement of one or two event types with its fit, the plainest kinds first.
 
     Attributes have no arrangement, and neither has a pair that shares its moments.
     """
-    kinds = learning.found.kinds
-    arranged = [event for event in events if event not in kinds.attributes]
-    paired = arranged[:MAX_PAIRED]
+    arranged = arranged_events(learning, events)
+    pairs = [_Pair.of(learning, *pair) for pair in pairs_of(learning, arranged[:MAX_PAIRED])]
     for event in arranged:
         yield from _of_one(learning, event)
-    for a, b in permutations(paired, 2):
-        if not kinds.accompany(a, b):
-            yield from _of_order(learning, a, b)
-    if learning.found.time_kind != "order":
-        for a, b in combinations(paired, 2):
-            if not kinds.accompany(a, b):
-                yield from _limited(learning, learning.found.gap(a, b), "gap", (a, b))
+    for pair in pairs:
+        if pair.among.sum() >= FEWEST:
+            yield from pair.tried()
+    for event in arranged:
+        yield from _bursts(learning, event)
 
 
-def _of_one(learning: LearningData, event: str) -> Iterator[tuple[Literal, float]]:
-    count = learning.found.count(event)
-    for times in range(2, MAX_COUNTED + 1):
-        literal = Literal("count", (event,), float(times))
-        yield literal, _fit(learning, count >= times, count > 0)
+def arranged_events(learning: LearningData, events: Sequence[str]) -> list[str]:
+    """The event types that have a place in the order."""
+    return [event for event in events if event not in learning.found.kinds.attributes]
+
+
+def pairs_of(learning: LearningData, events: Sequence[str]) -> list[tuple[str, str]]:
+    """The pairs of event types that do not share their moments."""
+    return [pair for pair in combinations(events, 2) if not learning.found.kinds.accompany(*pair)]
+
+
+def _of_one(learning: LearningData, event: str) -> Iterator[Fit]:
+    count, among = learning.count(event), learning.having(event)
+    if among.sum() < FEWEST:
+        return
+    numbers = [float(times) for times in range(2, MAX_COUNTED + 1)]
+    fits = fits_among(learning, np.stack([count >= times for times in numbers]), among)
+    yield from ((Literal("count", (event,), times), fit) for times, fit in zip(numbers, fits, strict=True))
+    beyond = among & (count > MAX_COUNTED)
+    if beyond.sum() >= FEWEST:
+        yield from _at_least(learning, count, among, event)
     yield from _limited(learning, learning.found.lateness(event), "lateness", (event,))
     if learning.found.time_kind != "order":
         yield from _limited(learning, learning.found.since(event), "since", (event,))
 
 
-def _of_order(learning: LearningData, a: str, b: str) -> Iterator[tuple[Literal, float]]:
-    both = (learning.found.count(a) > 0) & (learning.found.count(b) > 0)
-    for kind in ("ordered", "adjacent"):
-        literal = Literal(kind, (a, b))
-        yield literal, _fit(learning, literal.holds(learning.found), both)
+def _at_least(learning: LearningData, count: Measure, among: Flags, event: str) -> Iterator[Fit]:
+    """`A >= k times` with the best k, if that is beyond those that are tried anyway."""
+    for literal, fit in _limited(learning, np.where(among, -count, np.inf), "count", (event,)):
+        if literal.limit is not None and -literal.limit > MAX_COUNTED:
+            yield Literal("count", (event,), -literal.limit), fit
 
 
-def _fit(learning: LearningData, held: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
-    """Nats by which a rate where `held` and a rate elsewhere fit better than one, in sequences `among`."""
-    used = among & learning.learn
-    inside, outside = learning.carried[used & held], learning.carried[used & ~held]
-    carrying = np.array([inside.sum(), outside.sum()], np.float64)
-    sizes = np.array([len(inside), len(outside)], np.float64)
-    two_rates = log_likelihood(carrying, sizes - carrying).sum()
-    return float(two_rates - log_likelihood(carrying.sum(), (sizes - carrying).sum()))
+def _bursts(learning: LearningData, event: str) -> Iterator[Fit]:
+    """Literals on so many occurrences within a time, or within so many events."""
+    count = learning.count(event)
+    for times in range(2, MAX_BURST + 1):
+        if (learning.learn & (count >= times)).sum() < FEWEST:
+            return
+        if learning.found.time_kind != "order":
+            yield from _limited(learning, learning.found.burst(event, times), "burst", (event,), times)
+        yield from _limited(
+            learning, learning.found.burst_events(event, times), "burst_events", (event,), times
+        )
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two event types, and the sequences to learn from in which both occur."""
+
+    learning: LearningData
+    a: str
+    b: str
+    among: Flags
+
+    @classmethod
+    def of(cls, learning: LearningData, a: str, b: str) -> "_Pair":
+        return cls(learning, a, b, learning.having(a, b))
+
+    def tried(self) -> Iterator[Fit]:
+        """Every literal on the two, with its fit, the plainest kinds first."""
+        literals = [
+            Literal(kind, events)
+            for kind in ("ordered", "adjacent", *PAIR_ARRANGEMENTS)
+            for events in ((self.a, self.b), (self.b, self.a))
+        ]
+        held = np.stack([literal.holds(self.learning.found) for literal in literals])
+        yield from zip(literals, fits_among(self.learning, held, self.among), strict=True)
+        yield from self._limits()
+
+    def _limits(self) -> Iterator[Fit]:
+        found = self.learning.found
+        if found.time_kind != "order":
+            yield from _limited(self.learning, found.gap(self.a, self.b), "gap", (self.a, self.b))
+        for a, b in ((self.a, self.b), (self.b, self.a)):
+            yield from _limited(self.learning, found.distance(a, b), "distance", (a, b), among=self.among)
+
+
+def fits_among(learning: LearningData, held: Flags, among: Flags) -> list[float]:
+    """Nats by which a rate where `held` and a rate elsewhere fit better than one, in the sequences `among`.
+
+    `held` has a row for each of some literals.
+    """
+    inside, carried = held[:, among].astype(np.float32), learning.carried[among].astype(np.float32)
+    hits, sizes = (inside @ carried).astype(np.float64), inside.sum(axis=1, dtype=np.float64)
+    total, size = float(carried.sum()), float(len(carried))
+    two_rates = log_likelihood(hits, sizes - hits)
+    two_rates += log_likelihood(total - hits, size - sizes - total + hits)
+    return [float(fit) for fit in two_rates - log_likelihood(total, size - total)]
 
 
 def _limited(
-    learning: LearningData, measure: Measure, kind: str, events: tuple[str, ...]
-) -> Iterator[tuple[Literal, float]]:
+    learning: LearningData,
+    measure: Measure,
+    kind: str,
+    events: tuple[str, ...],
+    times: int | None = None,
+    among: Flags | None = None,
+) -> Iterator[Fit]:
     """The literal `measure <= limit` with the best limit; none if all measures are equal."""
-    used = learning.learn & np.isfinite(measure)
+    used = learning.learn & np.isfinite(measure) if among is None else among
+    if used.sum() < FEWEST:
+        return
     order = np.argsort(measure[used], kind="stable")
     values, carried = measure[used][order], learning.carried[used][order]
     ends = np.flatnonzero(values[1:] > values[:-1])  # a limit lies after each of these
     if not len(ends):
         return
-    fits = _limit_fits(carried, ends)
-    unit = "" if kind == "lateness" else "s" if learning.found.time_kind == "datetime" else learning.unit
-    bounds = np.append(values[ends], values[-1])
-    limit = _best_limit(fits, bounds, kind == "lateness", unit)
+    fits = limit_fits(carried, ends)
+    timed = KINDS[kind].timed
+    unit = "" if not timed else "s" if learning.found.time_kind == "datetime" else learning.unit
+    limit = best_limit(fits, np.append(values[ends], values[-1]), not timed, unit)
     # the best of n limits fits by accident, by a margin that grows like log log n
-    yield Literal(kind, events, limit, unit=unit), float(fits.max() - np.log1p(np.log(len(ends))))
-
-
-def _limit_fits(carried: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Nats by which two rates, up to each limit and beyond it, fit better than one."""
-    below, sizes = np.cumsum(carried)[ends].astype(np.float64), ends + 1.0
-    total, size = float(carried.sum()), float(len(carried))
-    inside = log_likelihood(below, sizes - below)
-    outside = log_likelihood(total - below, size - sizes - total + below)
-    return inside + outside - log_likelihood(total, size - total)
-
-
-def _best_limit(fits: NDArray[np.float64], bounds: NDArray[np.float64], whole: bool, unit: str) -> float:
-    """The limit with the fewest digits among those that fit nearly as well as the best.
-
-    Every limit from `bounds[i]` up to, but not including, `bounds[i + 1]` has the fit `fits[i]`.
-    """
-    if whole:
-        return float(bounds[fits.argmax()])
-    good = np.flatnonzero(fits >= fits.max() - SLACK)
-    runs = np.split(good, np.flatnonzero(np.diff(good) > 1) + 1)
-    size = span_unit(float(bounds[fits.argmax()]))[0] if unit == "s" else 1
-    numbers = [
-        (*_roundest(bounds[run[0]] / size, bounds[run[-1] + 1] / size), -fits[run].max()) for run in runs
-    ]
-    return min((digits, fit, number * size) for digits, number, fit in numbers)[2]
-
-
-def _roundest(low: float, high: float) -> tuple[int, float]:
-    """The number with the fewest digits in low <= number < high, as (digits, number).
-
-    >>> _roundest(0.8973, 1.102), _roundest(3.404, 3.47), _roundest(0.0, 0.2)
-    ((1, 1.0), (3, 3.41), (0, 0.0))
-    """
-    if low <= 0:
-        return 0, low
-    step = 10.0 ** np.floor(np.log10(high))
-    for digits in range(1, 18):
-        number = float(f"{np.ceil(low / step) * step:.15g}")
-        if low <= number < high:
-            return digits, number
-        step /= 10
-    return 18, low
+    yield (
+        Literal(kind, events, limit, unit=unit, times=times),
+        float(fits.max() - np.log1p(np.log(len(ends)))),
+    )

@@ -25,6 +25,12 @@ NEGATED = 0.1
 ARRANGED = 1.0
 """Extra price of a literal on arrangement, in nats."""
 
+LIMITED = 1.92
+"""Extra price of a limit, in nats: by this much the best of some limits fits better than the true one."""
+
+THIRD = 1.0
+"""Extra price of a third event type, in nats."""
+
 
 @dataclass(frozen=True)
 class DescriptionLength:
@@ -41,8 +47,11 @@ class DescriptionLength:
     @cached_property
     def prices(self) -> NDArray[np.float64]:
         """Nats to write each literal: (2 n,)."""
-        arranged = np.array([literal.kind != "presence" for literal in self.patterns.literals], np.float64)
-        plain = np.log(2 * len(arranged)) + ARRANGED * arranged
+        literals = self.patterns.literals
+        arranged = np.array([literal.kind != "presence" for literal in literals], np.float64)
+        limited = np.array([literal.limit is not None for literal in literals])
+        third = np.array([len(literal.events) > 2 for literal in literals])
+        plain = np.log(2 * len(arranged)) + ARRANGED * arranged + LIMITED * limited + THIRD * third
         # a negated literal on arrangement is hardest to read
         negated = plain + NEGATED + ARRANGED * arranged
         return np.concatenate([plain, negated]) * self.penalty

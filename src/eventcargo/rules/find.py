@@ -20,6 +20,7 @@ from eventcargo.rules.occurrences import Occurrences
 from eventcargo.rules.patterns import LiteralPatterns
 from eventcargo.rules.rule import Literals, Rule, holds
 from eventcargo.rules.search import Search
+from eventcargo.rules.triples import triple_literals
 from eventcargo.statistics.design_effect import Groups, ScoreDesignEffect
 from eventcargo.statistics.hypergeometric import upper_tail
 
@@ -101,28 +102,43 @@ def _find(
     if not events or min(carried.sum(), (~carried).sum()) < config.min_support:
         return None
     learning = LearningData(occurrences, learn, carried, config.unit)
-    literals, patterns = _patterns(learning, events, config)
-    best = Search(
-        DescriptionLength(patterns, config.penalty), config.max_literals, config.max_conjunctions
-    ).best()
-    return _judged(label, _named(best, literals), learning, groups, config) if best else None
+    literals = _best_literals(learning, events, config)
+    return _judged(label, literals, learning, groups, config) if literals else None
 
 
-def _patterns(
-    learning: LearningData, events: list[str], config: RuleConfig
-) -> tuple[list[Literal], LiteralPatterns]:
-    """The literals that a rule may use, and their patterns in the learning sequences."""
+def _best_literals(learning: LearningData, events: list[str], config: RuleConfig) -> Literals:
+    """The rule of greatest worth in the learning sequences; none if no rule is worth its length.
+
+    Three event types at a time are tried where one or two do not tell it shortly.
+    """
     narrowed, rows = learning.found.narrow(events)
     near = LearningData(narrowed, learning.learn[rows], learning.carried[rows], learning.unit)
     literals = presence_literals(events)
     if config.kind == "arrangement":
         literals += arranged_literals(near, events)
-    held = np.stack([literal.holds(narrowed)[near.learn] for literal in literals])
+    best = _search(learning, near, literals, config)
+    triples = _triples(near, events, best) if config.kind == "arrangement" else []
+    return _search(learning, near, literals + triples, config) if triples else best
+
+
+def _triples(near: LearningData, events: list[str], best: Literals) -> list[Literal]:
+    """Literals on three event types that tell more than a rule of one literal, or may replace a longer."""
+    is_short = len(best) == 1 and len(best[0]) == 1
+    return triple_literals(near, events, holds(best if is_short else (), near.found))
+
+
+def _search(
+    learning: LearningData, near: LearningData, literals: list[Literal], config: RuleConfig
+) -> Literals:
+    """The rule of greatest worth over some literals; `near` are the sequences in which one may hold."""
+    held = np.stack([literal.holds(near.found)[near.learn] for literal in literals])
     carried = near.carried[near.learn]
-    all_carried = int(learning.carried[learning.learn].sum())
-    missed = all_carried - int(carried.sum())
+    missed = int(learning.carried[learning.learn].sum()) - int(carried.sum())
     elsewhere = (missed, int(learning.learn.sum()) - len(carried) - missed)
-    return literals, LiteralPatterns.collapse(tuple(literals), held, carried, elsewhere)
+    worth = DescriptionLength(
+        LiteralPatterns.collapse(tuple(literals), held, carried, elsewhere), config.penalty
+    )
+    return _named(Search(worth, config.max_literals, config.max_conjunctions).best(), literals)
 
 
 def _learning(

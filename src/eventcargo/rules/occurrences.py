@@ -2,7 +2,8 @@
 
 A measure is one number per sequence: how often, how early, how late, how close in time. It is infinite (or 0
 for a count) in a sequence without the events, so that no condition on it holds there. Attributes count as no
-events, and an event that accompanies another (a family beside its member) has the place of the other.
+events, and an event that accompanies another (a family beside its member) has the place of the other. Further
+arrangements of the occurrences are defined in `features`; `placed` gives them what they need.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,9 +14,7 @@ from numpy.typing import NDArray
 
 from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset, TimeKind
-from eventcargo.features import own_places
-
-Measure = NDArray[np.float64]
+from eventcargo.features import Measure, Placed, burst, burst_events, distance, own_places, taken
 
 
 @dataclass(frozen=True)
@@ -90,6 +89,11 @@ class Occurrences:
         """Where an event type occurs."""
         return self.spots.get(name, NOWHERE)
 
+    def placed(self, name: str) -> Placed:
+        """The occurrences of an event type, for the arrangements of `features`."""
+        spots = self.of(name)
+        return Placed(spots.rows, self._places(spots), self.times[spots.flat])
+
     def count(self, name: str) -> Measure:
         """How often an event type occurs."""
         return np.bincount(self.of(name).rows, minlength=self.n).astype(np.float64)
@@ -121,8 +125,8 @@ class Occurrences:
         a, b = self.of(name), self.of(following)
         before, after = self._places(a), self._places(b)
         at = np.searchsorted(after, before + 1)
-        hit = _take(after, at, -1) == before + 1
-        same = _take(b.rows, at, -1) == a.rows
+        hit = taken(after, at) == before + 1
+        same = taken(b.rows, at) == a.rows
         result = np.zeros(self.n, bool)
         result[a.rows[hit & same]] = True
         return result
@@ -134,11 +138,23 @@ class Occurrences:
         result = np.full(self.n, np.inf)
         # times never decrease within a sequence, so the nearest in time are neighbours in order
         for at in (after - 1, after):
-            same = _take(b.rows, at, -1) == a.rows
+            same = taken(b.rows, at) == a.rows
             rows = a.rows[same]
             apart = np.abs(self.times[b.flat[at[same]]] - self.times[a.flat[same]])
             np.minimum.at(result, rows, apart)
         return result
+
+    def distance(self, name: str, following: str) -> Measure:
+        """How many events after an occurrence of `name` the nearest one of `following` comes."""
+        return distance(self.n, self.placed(name), self.placed(following))
+
+    def burst(self, name: str, times: int) -> Measure:
+        """The shortest time in which an event type occurs so many times."""
+        return burst(self.n, self.placed(name), times)
+
+    def burst_events(self, name: str, times: int) -> Measure:
+        """The fewest events in a row among which an event type occurs so many times."""
+        return burst_events(self.n, self.placed(name), times)
 
     def _places(self, spots: Spots) -> NDArray[np.int64]:
         return spots.flat if self.places is None else self.places[spots.flat]
@@ -153,11 +169,3 @@ def _placed(data: EventDataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     np.maximum.at(ends, rows, own)
     apart = offsets[:-1] + 2 * np.arange(len(data))
     return own + apart[rows], ends + 1 + apart
-
-
-def _take(values: NDArray[np.int64], at: NDArray[np.int64], missing: int) -> NDArray[np.int64]:
-    """values[at], or `missing` if `at` is out of range."""
-    inside = (at >= 0) & (at < len(values))
-    result = np.full(len(at), missing, np.int64)
-    result[inside] = values[at[inside]]
-    return result

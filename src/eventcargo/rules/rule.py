@@ -14,7 +14,7 @@ from eventcargo.files import read_document, write_document
 from eventcargo.rules.literals import Literal
 from eventcargo.rules.occurrences import Occurrences
 
-FORMAT, FORMAT_VERSION = "eventcargo-rules", 2
+FORMAT, FORMAT_VERSION = "eventcargo-rules", 3
 
 Literals = tuple[tuple[Literal, ...], ...]
 

@@ -24,7 +24,7 @@ PATIENCE = 2
 FEW = 2
 """A literal that changes the rule in fewer sequences is dropped: a single one is no evidence."""
 
-LITTLE = 0.01
+LITTLE = 0.02
 """A literal, or a conjunction, that adds less than this share of what the rule saves is dropped."""
 
 MIN_HITS = 3
