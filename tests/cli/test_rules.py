@@ -6,6 +6,7 @@ from eventcargo import LabelGraph, read_graph, write_graph
 from eventcargo.cli.source import DataSource, remember
 from eventcargo.rules import read_rules
 
+from ..measured import measured
 from .program import run, run_json
 
 TEXT = "E00022 & E00034"
@@ -81,3 +82,18 @@ def test_labels_without_events_are_refused(folder: Path) -> None:
 def test_a_run_without_a_graph_is_refused(folder: Path) -> None:
     (folder / "graph.parquet").unlink()
     assert "graph.parquet is not a file" in run("rules", folder, code=1).stderr
+
+
+def test_a_rule_that_falls_short_of_the_model_is_told(folder: Path) -> None:
+    """The boundary lacks a cause that the model reads."""
+    write_graph(LabelGraph.from_boundaries({"L000": ["E00022"]}), folder / "graph.parquet")
+    (folder / "model").mkdir()
+    measured(label="L000", f1=0.99, held_out=400).write(folder / "model" / "quality.json")
+    assert "L000: the model knows more than this rule says: F1 .99 against ." in run("rules", folder).stdout
+    said = run_json("rules", folder)["L000"]
+    assert (said["model_f1"], said["falls_short"]) == (0.99, True)
+    assert said["shortfall"].startswith("the model knows more than this rule says: F1 .99 against .")
+
+
+def test_rules_as_good_as_their_models_are_only_listed(folder: Path) -> None:
+    assert "the model knows more" not in run("rules", folder).stdout

@@ -33,6 +33,7 @@ class Told:
     support: int = 12
     precision: float = 0.9
     recall: float = 0.75
+    shortfall: str = ""
 
 
 Edge = tuple[str, str, str, int, float, float, str, str]
@@ -108,7 +109,7 @@ def garage() -> ReportInput:
             log_loss=0.01,
             held_out=4,
         ),
-        rules={"brake": Told("P01 & !U02"), "fuel": None},
+        rules={"brake": Told("P01 & !U02", shortfall="the model knows more"), "fuel": None},
         verdicts={
             "brake": Verdict("brake", "trust", (), ("X07 is not in the boundary", "<i>explains</i> 16%")),
             "fuel": Verdict("fuel", "caution", ("few sequences: 2",)),

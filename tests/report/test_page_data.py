@@ -20,6 +20,7 @@ def test_a_label_has_its_line_and_its_part() -> None:
 def test_a_label_looked_at_in_vain_has_no_rule_and_another_none_at_all() -> None:
     brake, fuel, horn = build_page_data(garage(), max_sequences=8).overview["labels"]
     assert brake["rule"]["text"] == "P01 & !U02"
+    assert brake["rule"]["shortfall"] == "the model knows more"
     assert fuel["rule"] is None
     assert "rule" not in horn
 

@@ -143,6 +143,7 @@ def test_a_label_without_odds_has_no_column_for_them(opened: Open) -> None:
 def test_a_label_shows_its_rule(opened: Open) -> None:
     page = opened(route="#label=brake")
     assert page.locator(".big-rule").inner_text() == "P01 & !U02"
+    assert page.locator(".big-rule + .note").inner_text() == "The model knows more."
 
 
 def test_a_label_shows_its_verdict_with_reasons(opened: Open) -> None:

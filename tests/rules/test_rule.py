@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,20 @@ def test_rules_are_the_same_once_written_and_read(tmp_path: Path) -> None:
 def test_the_file_tells_every_rule_in_words(tmp_path: Path) -> None:
     write_rules({"brake": rule((A, B))}, tmp_path / "rules.json")
     assert json.loads((tmp_path / "rules.json").read_text("utf-8"))["rules"]["brake"]["text"] == "A & B"
+
+
+def test_a_rule_that_falls_short_of_its_model_says_so(tmp_path: Path) -> None:
+    short = replace(rule((A,)), model_f1=0.99, falls_short=True)
+    assert short.shortfall == "the model knows more than this rule says: F1 .99 against .78"
+    assert short.f1 == pytest.approx(2 / (1 / 0.75 + 11 / 9))
+    write_rules({"brake": short}, tmp_path / "rules.json")
+    assert read_rules(tmp_path / "rules.json") == {"brake": short}
+    kept = json.loads((tmp_path / "rules.json").read_text("utf-8"))["rules"]["brake"]
+    assert (kept["shortfall"], kept["model_f1"], kept["falls_short"]) == (short.shortfall, 0.99, True)
+
+
+def test_a_rule_as_good_as_its_model_says_nothing() -> None:
+    assert rule((A,)).shortfall == replace(rule((A,)), model_f1=0.99).shortfall == ""
 
 
 HEAD = {"format": "eventcargo-rules", "version": 3}

@@ -10,6 +10,7 @@ from eventcargo import EventDataset, Knowledge, LabelGraph
 from eventcargo.event_kinds import EventKinds
 from eventcargo.events import TimeKind
 from eventcargo.quality import Quality
+from eventcargo.rules import Literal, Rule
 from eventcargo.verdicts import checks
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.evidence import Evidence
@@ -103,6 +104,15 @@ def test_sequences_of_two_groups_are_too_few_to_predict_one_from_the_others(
     findings = found(checks.check_basis, data, graph())
     assert [told for told, _ in findings] == ([level] if level else [])
     assert judge(data, graph())["bad"].level == (level or "trust")
+
+
+@pytest.mark.parametrize(("f1", "level"), [(0.95, "caution"), (0.85, "trust")])
+def test_a_rule_that_falls_short_of_the_model_is_told(clear: EventDataset, f1: float, level: str) -> None:
+    rule = Rule("bad", ((Literal("presence", ("x",)),),), 100, 100, 0.83, 0.83, f1, falls_short=f1 > 0.9)
+    verdict = judge(clear, graph(), rules={"bad": rule, "other": None})["bad"]
+    words = "the model knows more than this rule says: F1 .95 against .83; read it as an approximation"
+    assert verdict.level == level
+    assert (words in verdict.reasons) == (level == "caution")
 
 
 def test_a_label_without_a_boundary_is_told(clear: EventDataset) -> None:

@@ -8,6 +8,7 @@ from eventcargo.errors import counted
 
 if TYPE_CHECKING:
     from eventcargo.graphs import LabelGraph
+    from eventcargo.rules import Rule
 
 MAX_LABELS, MAX_EVENTS = 20, 8
 MAX_ODDS, MAX_ODDS_OF_LABEL = 20, 3
@@ -42,7 +43,16 @@ def print_boundaries(
             for label, row in zip(labels, rows, strict=True):
                 row.append(getattr(results.get(label), attribute, None))
     print_table(f"Causes of {len(labels):,} of {counted(len(graph.labels), 'label')}", columns, rows)
+    print_shortfalls({} if rules is None else rules, labels)
     print_odds(graph, labels)
+
+
+def print_shortfalls(rules: Mapping[str, "Rule | None"], labels: Sequence[str] | None = None) -> None:
+    """Print which rules, of all labels or some, tell clearly less than the models of their labels know."""
+    shown = list(rules) if labels is None else labels
+    found = {label: rule.shortfall for label in shown if (rule := rules.get(label)) and rule.falls_short}
+    lines = [f"{label}: {words}." for label, words in list(found.items())[:MAX_LABELS]]
+    print_lines([*lines, *([f"And {len(found) - len(lines):,} more."] if len(found) > len(lines) else [])])
 
 
 def print_odds(graph: "LabelGraph", labels: Sequence[str]) -> None:

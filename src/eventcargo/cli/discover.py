@@ -154,6 +154,9 @@ def _content(results: "RunResults", out: Path, scores: "Scores | None", loaded: 
         "edges": len(results.graph),
         "boundaries": results.graph.boundaries,
         "rules": {label: None if rule is None else rule.text for label, rule in results.rules.items()},
+        "shortfalls": {
+            label: rule.shortfall for label, rule in results.rules.items() if rule and rule.falls_short
+        },
         "verdicts": verdict_notes(results.verdicts),
         "scores": None if scores is None else scores.to_dict(),
         **({} if loaded.summary is None else {"cohort": dict(loaded.summary)}),

@@ -49,7 +49,10 @@ def judge(
     graph, quality = eventcargo.read_graph(run / GRAPH), eventcargo.discovery.read_quality(run)
     known = knowledge_of_run(run) if knowledge is None else Knowledge.read(knowledge)
     resolved = None if known is None else known.resolve(list(data.label_names), list(data.event_names))
-    verdicts = eventcargo.judge(data, graph, quality, config, knowledge=resolved, timing=loaded.timing)
+    rules = eventcargo.discovery.read_current_rules(run)
+    verdicts = eventcargo.judge(
+        data, graph, quality, config, rules=rules, knowledge=resolved, timing=loaded.timing
+    )
     write_judged(run, graph, verdicts, data, config)
     warn_of_outdated(run)
     if as_json:

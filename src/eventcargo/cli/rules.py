@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import eventcargo
+import eventcargo.discovery
 import eventcargo.rules
+from eventcargo.cli.boundaries import print_shortfalls
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
@@ -60,7 +62,8 @@ def run_rules(
 def _find(run: Path, data: "EventDataset", config: RuleConfig) -> Rules:
     with progress_bars() as update:
         graph = eventcargo.read_graph(run / GRAPH)
-        return eventcargo.rules.find_rules(data, graph, config, progress=update)
+        quality = eventcargo.discovery.read_quality(run)
+        return eventcargo.rules.find_rules(data, graph, config, quality=quality, progress=update)
 
 
 def _print(rules: Rules, path: Path) -> None:
@@ -71,6 +74,7 @@ def _print(rules: Rules, path: Path) -> None:
         ["label", "rule", "support", "precision", "recall"],
         [[rule.label, rule.text, rule.support, rule.precision, rule.recall] for rule in ordered],
     )
+    print_shortfalls(rules)
     without = [label for label, rule in rules.items() if rule is None]
     n_rules = counted(len(ordered), "rule")
     lines = [f"{n_rules} in {path}. Support counts the held-out sequences in which a rule holds."]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from eventcargo.discovery.results import (
         RunResults,
         load_run_model,
+        read_current_rules,
         read_quality,
         read_report_input,
         read_results,
@@ -21,7 +22,8 @@ else:
         {
             "config": "DiscoverConfig",
             "estimator": "Cargo",
-            "results": "RunResults load_run_model read_quality read_report_input read_results",
+            "results": "RunResults load_run_model read_current_rules read_quality read_report_input "
+            "read_results",
             "stages": "Discovery discover",
         },
     )
@@ -33,6 +35,7 @@ __all__ = [
     "RunResults",
     "discover",
     "load_run_model",
+    "read_current_rules",
     "read_quality",
     "read_report_input",
     "read_results",

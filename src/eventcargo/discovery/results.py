@@ -69,10 +69,15 @@ def read_results(folder: Path, model: "DensityModel | None") -> RunResults:
         folder / EDGES,
         read_graph(folder / GRAPH),
         read_graph(folder / BASELINE),
-        read_rules(folder / RULES) if is_current(folder, RULES) else {},
+        read_current_rules(folder),
         read_verdicts(folder / VERDICTS) if is_current(folder, VERDICTS) else {},
         read_quality(folder),
     )
+
+
+def read_current_rules(folder: Path) -> dict[str, Rule | None]:
+    """The rules of a run; none if there are none or they are those of another graph, then with a warning."""
+    return read_rules(folder / RULES) if is_current(folder, RULES) else {}
 
 
 def load_run_model(folder: Path, device: str = "cpu") -> "DensityModel | None":

@@ -34,8 +34,8 @@ INPUTS: Mapping[str, tuple[str, ...]] = {
     FUSED: ("edges/plan.json", "votes/plan.json"),
     GRAPH: (FUSED,),
     BASELINE: (),
-    RULES: (GRAPH,),
-    VERDICTS: (GRAPH, QUALITY),
+    RULES: (GRAPH, QUALITY),
+    VERDICTS: (GRAPH, QUALITY, RULES),
     SCORES: (GRAPH,),
     REPORT: (GRAPH, QUALITY, RULES, VERDICTS, BASELINE),
 }

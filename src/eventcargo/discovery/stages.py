@@ -19,6 +19,7 @@ from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.results import (
     RunResults,
     load_run_model,
+    read_current_rules,
     read_quality,
     read_report_input,
     read_results,
@@ -264,13 +265,22 @@ class Discovery:
 
     def _rules(self, graph: LabelGraph) -> None:
         end = self._schedule.end_of("rules")
-        rules = find_rules(self.data, graph, progress=self._on_progress, deadline=end)
+        quality = read_quality(self.folder)
+        rules = find_rules(self.data, graph, quality=quality, progress=self._on_progress, deadline=end)
         write_rules_of_run(self.folder, rules, self.data)
 
     def _judge(self, graph: LabelGraph) -> None:
         quality = read_quality(self.folder)
         end = self._schedule.end_of("judge")
-        verdicts = judge(self.data, graph, quality, knowledge=self._known, timing=self._timing, deadline=end)
+        verdicts = judge(
+            self.data,
+            graph,
+            quality,
+            rules=read_current_rules(self.folder),
+            knowledge=self._known,
+            timing=self._timing,
+            deadline=end,
+        )
         write_judged(self.folder, graph, verdicts, self.data)
 
     def _report(self) -> None:

@@ -182,6 +182,7 @@ def _rule(rule: Rule | None) -> dict[str, Any] | None:
     return {
         "text": rule.text,
         **_plain({"support": rule.support, "precision": rule.precision, "recall": rule.recall}),
+        **({"shortfall": rule.shortfall} if rule.shortfall else {}),
     }
 
 

@@ -12,6 +12,7 @@ from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.progress import OnProgress
+from eventcargo.quality import Quality
 from eventcargo.rules.candidates import LearningData, arranged_literals, presence_literals
 from eventcargo.rules.config import RuleConfig
 from eventcargo.rules.description_length import DescriptionLength, Dnf
@@ -20,6 +21,7 @@ from eventcargo.rules.occurrences import Occurrences
 from eventcargo.rules.patterns import LiteralPatterns
 from eventcargo.rules.rule import Literals, Rule, holds
 from eventcargo.rules.search import Search
+from eventcargo.rules.shortfall import with_model
 from eventcargo.rules.triples import triple_literals
 from eventcargo.statistics.design_effect import Groups, ScoreDesignEffect
 from eventcargo.statistics.hypergeometric import upper_tail
@@ -33,13 +35,14 @@ def find_rules(
     graph: LabelGraph,
     config: RuleConfig = RuleConfig(),  # noqa: B008 (frozen)
     *,
+    quality: Quality | None = None,
     progress: OnProgress | None = None,
     deadline: Deadline = NEVER,
 ) -> dict[str, Rule | None]:
     """The rule of every label of a graph; None if no rule is good enough on held-out sequences.
 
-    The most frequent labels come first. Labels not reached before the deadline have no entry, and a warning
-    names them.
+    With the `quality` of the label models, a rule says if it falls short of its model. The most frequent
+    labels come first. Labels not reached before the deadline have no entry, and a warning names them.
 
     >>> from eventcargo.simulation import simulate
     >>> simulated = simulate("short", sequences=600, labels=2, seed=100)
@@ -55,13 +58,15 @@ def find_rules(
     boundaries = {label: graph.boundary(label)[: config.max_events] for label in graph.labels}
     studies = [_Study.of(study, boundaries, config.seed) for study in data.studies()]
     study_of = {label: study for study in studies for label in study.data.label_names}
+    measured = {row.label: row for row in (quality.labels if quality else ())}
     rules, support = dict[str, Rule | None](), data.label_support
     order = sorted(boundaries, key=lambda label: -support[label])
     for done, label in enumerate(order, 1):
         if deadline.is_over:
             warn_of_left_out("no rule was looked for", order[done - 1 :], len(order))
             break
-        rules[label] = study_of[label].find(label, boundaries[label], config)
+        rule = study_of[label].find(label, boundaries[label], config)
+        rules[label] = None if rule is None else with_model(rule, measured.get(label))
         if progress is not None:
             progress("rules", done, len(boundaries), "labels")
     return {label: rules[label] for label in boundaries if label in rules}

@@ -16,6 +16,9 @@ from eventcargo.rules.occurrences import Occurrences
 
 FORMAT, FORMAT_VERSION = "eventcargo-rules", 3
 
+FIGURES = ("support", "carrying", "precision", "recall", "model_f1", "falls_short")
+"""The fields of a rule that its file keeps, besides its literals."""
+
 Literals = tuple[tuple[Literal, ...], ...]
 
 
@@ -24,7 +27,8 @@ class Rule:
     """A rule of a label: it holds in a sequence if all literals of one of its groups hold.
 
     On held-out sequences, `support` counts those in which the rule holds and `carrying` those that carry the
-    label; `precision` and `recall` are measured there, too.
+    label; `precision` and `recall` are measured there, too. `model_f1` is the F1 of the label's model on its
+    own held-out sequences, None if unknown; the rule `falls_short` if its F1 is clearly lower.
 
     >>> groups = ((Literal("presence", ("A",)), Literal("presence", ("B",), negated=True)),)
     >>> Rule("brake", groups, support=12, carrying=13, precision=1.0, recall=12 / 13).text
@@ -37,6 +41,31 @@ class Rule:
     carrying: int
     precision: float
     recall: float
+    model_f1: float | None = None
+    falls_short: bool = False
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return 2 * self.precision * self.support / max(self.support + self.carrying, 1)
+
+    @property
+    def union(self) -> float:
+        """Number of held-out sequences in which the rule holds or that carry the label."""
+        return self.support + self.carrying - self.precision * self.support
+
+    @property
+    def shortfall(self) -> str:
+        """What the rule lacks beside the label's model, in words; empty if that is not clear.
+
+        >>> one = (Literal("presence", ("A",)),)
+        >>> Rule("brake", (one,), 12, 12, 0.83, 0.83, model_f1=0.99, falls_short=True).shortfall
+        'the model knows more than this rule says: F1 .99 against .83'
+        """
+        if not self.falls_short or self.model_f1 is None:
+            return ""
+        f1s = " against ".join(f"{f1:.2f}".removeprefix("0") for f1 in (self.model_f1, self.f1))
+        return f"the model knows more than this rule says: F1 {f1s}"
 
     @property
     def text(self) -> str:
@@ -59,13 +88,17 @@ class Rule:
             "carrying": self.carrying,
             "precision": self.precision,
             "recall": self.recall,
+            "f1": self.f1,
+            "model_f1": self.model_f1,
+            "falls_short": self.falls_short,
+            "shortfall": self.shortfall,
             "literals": [[literal.to_dict() for literal in group] for group in self.literals],
         }
 
     @classmethod
     def from_dict(cls, label: str, content: Mapping[str, Any]) -> "Rule":
         literals = tuple(tuple(Literal.from_dict(row) for row in group) for group in content["literals"])
-        figures = {name: content[name] for name in ("support", "carrying", "precision", "recall")}
+        figures = {name: content[name] for name in FIGURES}
         return cls(label, literals, **figures)
 
 

@@ -110,6 +110,13 @@ def check_decided(evidence: Evidence, number: int) -> Iterator[Finding]:
     )
 
 
+def check_rule(evidence: Evidence, number: int) -> Iterator[Finding]:
+    """Whether the rule of the label tells clearly less than its model knows."""
+    rule = evidence.rules.get(evidence.labels[number])
+    if rule is not None and rule.falls_short:
+        yield "caution", f"{rule.shortfall}; read it as an approximation"
+
+
 def missing_explained(evidence: Evidence, number: int) -> Iterator[str]:
     """How much of the label its boundary leaves open, or how much of that the label model knows."""
     share = _explained(evidence, number)
@@ -259,11 +266,12 @@ CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (
     check_intervals,
     check_predictive,
     check_decided,
+    check_rule,
     check_leakage,
     check_followers,
     check_undated,
 )
-"""Checks of the edges there are; reasons of one level appear in this order."""
+"""Checks of the edges there are and of the rule over them; reasons of one level appear in this order."""
 
 MISSING: tuple[Callable[[Evidence, int], Iterator[str]], ...] = (
     missing_explained,

@@ -1,6 +1,6 @@
 """Evidence: what data, graph and models say about every label, in the order of the graph's labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from eventcargo.knowledge.knowledge import Resolved
 from eventcargo.leaks import LateEvent, Leak, find_late, find_leaks
 from eventcargo.leaks.counts import is_mostly_double
 from eventcargo.quality import Quality
+from eventcargo.rules import Rule
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.predictability import Predictability, StudyPredictor
 from eventcargo.verdicts.residuals import ResidualAssociation, event_residuals, label_residuals
@@ -38,7 +39,9 @@ class Evidence:
         deadline: Deadline = NEVER,
         knowledge: Resolved | None = None,
         timing: pl.DataFrame | None = None,
+        rules: Mapping[str, Rule | None] | None = None,
     ) -> None:
+        self.rules = rules or {}
         self._deadline, self._knowledge, self._timing = deadline, knowledge, timing
         self.data, self.graph, self.config, self._seed = data, graph, config, seed
         self.labels = graph.labels

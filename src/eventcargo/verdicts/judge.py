@@ -3,6 +3,8 @@
 The checks cannot see what the data do not contradict: docs/verdicts.md says what each can and cannot see.
 """
 
+from collections.abc import Mapping
+
 import polars as pl
 from threadpoolctl import threadpool_limits
 
@@ -12,6 +14,7 @@ from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge.knowledge import Resolved
 from eventcargo.quality import Quality
+from eventcargo.rules import Rule
 from eventcargo.verdicts.checks import CHECKS, MISSING
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.evidence import Evidence
@@ -24,6 +27,7 @@ def judge(
     quality: Quality | None = None,
     config: JudgeConfig | None = None,
     *,
+    rules: Mapping[str, Rule | None] | None = None,
     knowledge: Resolved | None = None,
     timing: pl.DataFrame | None = None,
     seed: int = 0,
@@ -31,10 +35,11 @@ def judge(
 ) -> dict[str, Verdict]:
     """A verdict for every label of the graph; `quality` describes the label models on held-out sequences.
 
-    Event types that `knowledge` forbids are not missing from a boundary; those that it requires are not held
-    for records of the label. `timing` is that of a cohort (`CohortData.timing`, timing.parquet): members that
-    occur practically only after their outcome are named. The most frequent labels come first; labels not
-    reached before the deadline are doubted.
+    `rules` are those of the graph: one that falls short of its model is told. Event types that `knowledge`
+    forbids are not missing from a boundary; those that it requires are not held for records of the label.
+    `timing` is that of a cohort (`CohortData.timing`, timing.parquet): members that occur practically only
+    after their outcome are named. The most frequent labels come first; labels not reached before the deadline
+    are doubted.
 
     >>> from eventcargo.events import EventSequence
     >>> kinds = [(("x", "y"), ("bad",)), (("y",), ())] * 60 + [(("x", "y"), ())]
@@ -46,7 +51,9 @@ def judge(
     >>> judge(data, LabelGraph.from_boundaries({"bad": []}))["bad"].reasons[0]
     'no event type was found to cause it'
     """
-    evidence = Evidence(data, graph, quality, config or JudgeConfig(), seed, deadline, knowledge, timing)
+    evidence = Evidence(
+        data, graph, quality, config or JudgeConfig(), seed, deadline, knowledge, timing, rules
+    )
     # its products are small: on a busy machine threads wait for each other
     with threadpool_limits(1, "blas"):
         return {label: _verdict(evidence, number) for number, label in enumerate(evidence.labels)}

@@ -51,8 +51,9 @@ function causesSection(label, own, drawings) {
 function ruleSection(label) {
   if (!('rule' in label)) return null;
   if (!label.rule) return section('Rule', {}, element('p', {class: 'note'}, 'No short rule is accurate enough.'));
-  const {text, support, precision, recall} = label.rule;
-  return section('Rule', {}, element('p', {class: 'big-rule'}, element('code', {}, text)), element('dl', {class: 'figures'},
+  const {text, support, precision, recall, shortfall} = label.rule;
+  return section('Rule', {}, element('p', {class: 'big-rule'}, element('code', {}, text)),
+    shortfall ? element('p', {class: 'note'}, shortfall[0].toUpperCase() + shortfall.slice(1) + '.') : null, element('dl', {class: 'figures'},
     figure(percent(precision), 'Precision', 'of the sequences where it holds carry the label'), figure(percent(recall), 'Recall', 'of the sequences with the label'),
     figure(count(support), 'Held-out sequences', 'where it holds')));
 }
