@@ -1,11 +1,18 @@
+import re
+
 import numpy as np
 import pytest
 
-from eventcargo import EventDataset, EventSequence
+from eventcargo import EventDataset, EventSequence, LabelGraph
+from eventcargo.rules import Literal, Rule
+from eventcargo.rules.occurrences import Occurrences
 from eventcargo.simulation import simulate
+from eventcargo.verdicts.config import JudgeConfig
+from eventcargo.verdicts.evidence import Evidence
 from eventcargo.verdicts.predictability import FOLDS, Predictability, Predictor, _folds
 
 from ..repeats import repeated
+from ..verification.drawn import draw_long
 from .conftest import sequences
 
 
@@ -39,6 +46,30 @@ def test_exceptions_are_told() -> None:
 def test_arrangements_are_told_where_presence_is_not_enough(regime: str) -> None:
     simulated = simulate(regime, sequences=1000, labels=1, seed=100)
     assert told(simulated.data, simulated.truth.boundary("L000")).explained > 0.8
+
+
+def test_a_rule_tells_what_arrangements_of_two_do_not() -> None:
+    data = draw_long(lambda events: bool(re.search("b[^c]*a", events)), "abcx", length=12)
+    members = [data.event_names.index(name) for name in "abc"]
+    carries, rng = data.label_matrix().toarray()[:, 0] > 0, np.random.default_rng(0)
+    held = Literal("state", ("a", "b", "c")).holds(Occurrences.locate(data, "abc"))
+    alone, with_rule = (
+        Predictor(data).predict(carries, members, rng, rule).explained for rule in (None, held)
+    )
+    assert alone < 0.7 < with_rule
+
+
+def test_the_rule_of_a_label_is_read_by_its_verdict() -> None:
+    data = draw_long(lambda events: bool(re.search("b[^c]*a", events)), "abcx", length=12)
+    rule = Rule("bad", ((Literal("state", ("a", "b", "c")),),), 100, 100, 1.0, 1.0)
+    boundary = LabelGraph.from_boundaries({"bad": "abc"})
+    shares = [
+        Evidence(data, boundary, None, JudgeConfig(), rules=rules).predictabilities[0]
+        for rules in ({}, {"bad": rule})
+    ]
+    assert shares[0] is not None
+    assert shares[1] is not None
+    assert shares[0].explained + 0.1 < shares[1].explained
 
 
 def test_noise_is_not_learnt_by_heart() -> None:

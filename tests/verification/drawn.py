@@ -30,6 +30,25 @@ def _sequence(
     return EventSequence(name, tuple(events), times, ("bad",) if holds else ())
 
 
+def draw_long(
+    rule: Callable[[str], bool],
+    letters: str,
+    n: int = 1000,
+    length: int = 30,
+    noise: float = 0.02,
+    seed: int = 0,
+) -> EventDataset:
+    """`n` sequences in which every letter occurs many times; the rule sees the events as a text."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for at in range(n):
+        events = "".join(rng.choice(list(letters), length))
+        holds = rule(events) != (rng.random() < noise)
+        times = tuple(map(float, range(length)))
+        made.append(EventSequence(f"{at:05}", tuple(events), times, ("bad",) if holds else ()))
+    return EventDataset.from_sequences(made)
+
+
 def claimed(
     events: str,
     frequency: float | None = 0.5,

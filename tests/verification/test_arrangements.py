@@ -9,7 +9,7 @@ from eventcargo.events import EventDataset
 from eventcargo.features import feature_matrix
 from eventcargo.sequences import EventSequence
 from eventcargo.simulation import simulate
-from eventcargo.verification.arrangements import Arrangement, MemberArrangements
+from eventcargo.verification.arrangements import MAX_FURTHER, Arrangement, MemberArrangements
 from eventcargo.vocabulary import Vocabulary
 
 from ..families import with_kinds
@@ -42,6 +42,41 @@ def test_neighbours_have_nothing_between_them() -> None:
 
 def test_occurrences_are_counted() -> None:
     assert rows(found("aba", "ab", "aaab"), "count", 0) == [[0, 2], [2]]
+
+
+def test_the_last_of_two_is_seen() -> None:
+    assert rows(found("abab", "abba", "ab"), "last_after", 0, 1) == [[1]]
+
+
+def test_the_more_frequent_of_two_is_seen() -> None:
+    assert rows(found("abxxxa", "bab", "baa"), "more", 0, 1) == [[0, 2], [1]]
+
+
+def test_the_distance_of_two_is_told_in_steps() -> None:
+    letters = ("axxxb", "axxbx", "axbxx")
+    made = [
+        EventSequence(str(at), tuple(some), (0.0, 1.0, 2.0, 3.0, 4.0), ()) for at, some in enumerate(letters)
+    ]
+    data = EventDataset.from_sequences(made, time_kind="order")
+    steps = rows(MemberArrangements(data).arrangements([0, 1], min_rows=1), "distance", 0, 1)
+    assert steps == [[2], [1, 2]]  # all three hold `ordered`
+
+
+def test_an_arrangement_that_holds_where_another_does_is_left_out() -> None:
+    assert not {"last_after", "more", "distance"} & {one.family for one in found("ab", "ba", "xab")}
+
+
+def test_only_the_strongest_members_have_further_arrangements() -> None:
+    letters = "abcdefghij"
+    made = found(letters + letters[::-1], letters + "a", letters + "ij", members=letters)
+    pairs = {one.members for one in made if one.family == "last_after"}
+    assert (0, MAX_FURTHER - 1) in pairs
+    assert max(map(max, pairs)) < MAX_FURTHER
+
+
+def test_high_counts_are_told_in_steps() -> None:
+    made = found("a" * 6, "a" * 9, "a" * 30, "a" * 3, members="a")
+    assert rows(made, "count", 0)[-2:] == [[1, 2], [2]]  # and 2 to 5 times
 
 
 def test_lateness_is_told_in_steps() -> None:

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 import pytest
@@ -12,7 +14,7 @@ from eventcargo.simulation import simulate
 from eventcargo.verification.verify import VerifyConfig, verify
 
 from ..repeats import repeated
-from .drawn import claimed, draw
+from .drawn import claimed, draw, draw_long
 
 EXPOSED = {"a": 0.4, "b": 0.4, "c": 0.4, "d": 0.3, "z": 0.9}
 ALWAYS = dict.fromkeys("abcd", 1.0)
@@ -90,6 +92,21 @@ def test_order_confirms_what_presence_cannot_show(ordered: EventDataset) -> None
 
 def test_what_order_explains_is_dropped_though_always_present(ordered: EventDataset) -> None:
     assert sorted(verify(claimed("abc"), ordered).boundary("bad")) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "members"),
+    [
+        (lambda events: events.rfind("a") > events.rfind("b"), "ab"),
+        (lambda events: events.count("a") > events.count("b"), "ab"),
+        (lambda events: events.count("a") >= 8, "a"),
+    ],
+)
+def test_what_the_last_the_more_frequent_or_the_count_explains_is_dropped(
+    rule: Callable[[str], bool], members: str
+) -> None:
+    data = draw_long(rule, "abcdx", seed=2)
+    assert sorted(verify(claimed("abcd"), data).boundary("bad")) == list(members)
 
 
 def test_an_edge_whose_partner_is_missing_is_believed(ordered: EventDataset) -> None:

@@ -132,7 +132,8 @@ class Evidence:
     def _predict(self, number: int, events: list[int]) -> Predictability:
         """A label predicted from these event types and from what the data adjust for: that is no residual."""
         rng, read = np.random.default_rng([self._seed, number]), [*events, *self._adjusted]
-        return self._predictor.predict(self.labels[number], read, rng)
+        label = self.labels[number]
+        return self._predictor.predict(label, read, rng, self.rules.get(label))
 
     @cached_property
     def _predictor(self) -> StudyPredictor:

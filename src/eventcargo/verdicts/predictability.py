@@ -1,9 +1,9 @@
 """Predictability: how well the event types of its boundary alone predict a label.
 
 A decision tree uses whether, how often, in which order, how close and how late the members occur
-(`verify.arrangements`); a tree, because rules are made of ANDs, ORs, exceptions and limits. Every sequence is
-predicted by a tree grown without it and without the other sequences of its group. Sequences that are equal in
-all columns are counted once.
+(`verification.arrangements`), and where the rule of the label holds, if it has one; a tree, because rules are
+made of ANDs, ORs, exceptions and limits. Every sequence is predicted by a tree grown without it and without
+the other sequences of its group. Sequences that are equal in all columns are counted once.
 """
 
 from dataclasses import dataclass, replace
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from eventcargo.events import EventDataset
+from eventcargo.rules import Rule
 from eventcargo.statistics.distinct_rows import distinct_rows
 from eventcargo.verification.arrangements import MemberArrangements
 
@@ -58,11 +59,13 @@ class StudyPredictor:
         for study in data.studies():
             self._predictors |= dict.fromkeys(study.label_names, (study, Predictor(study)))
 
-    def predict(self, label: str, members: list[int], rng: np.random.Generator) -> Predictability:
-        """Predict a label from its members, strongest first."""
+    def predict(
+        self, label: str, members: list[int], rng: np.random.Generator, rule: Rule | None = None
+    ) -> Predictability:
+        """Predict a label from its members, strongest first, and from its rule."""
         study, predictor = self._predictors[label]
         carries = study.label_matrix()[:, [study.label_names.index(label)]].toarray().ravel() > 0
-        predicted = predictor.predict(carries, members, rng)
+        predicted = predictor.predict(carries, members, rng, None if rule is None else rule.holds(study))
         rows = self._data.known_rows(self._data.label_names.index(label))
         if rows is None:
             return predicted
@@ -87,14 +90,20 @@ class Predictor:
         self._presence, self._occurrences = data.presence().tocsc(), MemberArrangements(data)
         self._group = data.group_numbers
 
-    def predict(self, carries: Flags, members: list[int], rng: np.random.Generator) -> Predictability:
-        """Predict a label from its members, strongest first; from arrangements if presence is not enough."""
+    def predict(
+        self, carries: Flags, members: list[int], rng: np.random.Generator, rule: Flags | None = None
+    ) -> Predictability:
+        """Predict a label from its members, strongest first; from arrangements if presence is not enough.
+
+        `rule` tells where the rule of the label holds: arrangements of three members are found by it alone.
+        """
         folds = _folds(carries, self._group, rng)
         columns = self._presence[:, members].toarray() > 0
         by_presence = _predicted(columns, carries, folds)
         if not members or by_presence.explained >= ENOUGH:
             return by_presence
-        columns = np.concatenate([columns, self._arranged(members[:ARRANGED])], axis=1)
+        told = np.zeros((len(carries), 0), bool) if rule is None else rule[:, None]
+        columns = np.concatenate([columns, self._arranged(members[:ARRANGED]), told], axis=1)
         by_arrangement = _predicted(columns, carries, folds)
         return max(by_presence, by_arrangement, key=lambda one: one.explained)
 

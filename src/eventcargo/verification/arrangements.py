@@ -2,7 +2,8 @@
 
 The families of `features` are applied to the events of a few event types alone, so that pairs far apart are
 seen and the cost does not depend on the size of the vocabulary. Buckets of time and distance become steps
-("at most this long"): one step can say what many buckets say together.
+("at most this long"): one step can say what many buckets say together. Of the strongest members, which of two
+comes last, which is more frequent and how many events apart they are is asked as well.
 
 Attributes have no arrangements, and a pair that shares its moments (a family and its member) has none either.
 Events that accompany others have the place of the event they accompany.
@@ -10,12 +11,26 @@ Events that accompany others have the place of the event they accompany.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.events import EventDataset
-from eventcargo.features import FAMILIES, N_BUCKETS, PAIRS, TIMED, Events, Moments, own_places
+from eventcargo.features import (
+    FAMILIES,
+    MAX_COUNTED,
+    N_BUCKETS,
+    PAIRS,
+    TIMED,
+    Events,
+    Moments,
+    Placed,
+    distance,
+    last_after,
+    more,
+    own_places,
+)
 
 Ints = NDArray[np.int64]
 
@@ -24,6 +39,12 @@ WINDOW = 6
 
 MAX_STEPS = 24
 """Most steps of time or distance for each pair or member, at quantiles over the sequences."""
+
+MAX_FURTHER = 8
+"""Most members, strongest first, whose arrangements beyond the families of features are tested."""
+
+FURTHER_STEPS = 8
+"""Most steps of a high count, and of the distance of two members in events."""
 
 STEPPED = ("gap", "lateness", "since")
 """Families whose buckets become steps."""
@@ -82,7 +103,28 @@ class MemberArrangements:
             arrangements += _columns(
                 family, self._sensible(family, moments, members), len(members), min_rows, self._group
             )
-        return arrangements
+        further = self._further(among, members[:MAX_FURTHER], min_rows)
+        known = {_key(one) for one in arrangements}  # what holds alike is one question, not two
+        return arrangements + [one for one in further if _key(one) not in known]
+
+    def _further(self, events: Events, members: Sequence[int], min_rows: int) -> Iterator[Arrangement]:
+        """Arrangements of no family: high counts; which of two is last, or more frequent; how far apart."""
+        rows, local = np.unique(events.rows, return_inverse=True)
+        length = int(events.ends.max(initial=0))
+        of_member = (events.ids == member for member in range(len(members)))
+        placed = [
+            Placed.of(local[own], events.positions[own], events.times[own], length) for own in of_member
+        ]
+        for member, one in enumerate(placed):
+            for held in _count_sets(len(rows), one, self._group[rows]):
+                if len(held) >= min_rows:
+                    yield Arrangement("count", (member,), rows[held])
+        for a, b in combinations(range(len(members)), 2):
+            if self._kinds and self._kinds.accompany(*np.array([[members[a]], [members[b]]])).any():
+                continue
+            for kind, held in _pair_sets(len(rows), placed[a], placed[b], self._group[rows]):
+                if len(held) >= min_rows:
+                    yield Arrangement(kind, (a, b), rows[held])
 
     def _sensible(self, family: str, moments: Moments, members: Sequence[int]) -> Moments:
         """The moments without pairs that share theirs."""
@@ -128,6 +170,38 @@ def _neighbours(events: Events, window: int) -> Moments:  # noqa: ARG001 (as eve
     after = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts - first, counts)
     keys = events.ids[before] * events.size + events.ids[after]
     return Moments(events.rows[after], events.positions[after], keys)
+
+
+def _key(arrangement: Arrangement) -> tuple[tuple[int, ...], bytes]:
+    return arrangement.members, arrangement.rows.tobytes()
+
+
+def _count_sets(n: int, a: Placed, group_of: Ints) -> Iterator[Ints]:
+    """The rows in which a member occurs at least so many times, beyond the counts that are features."""
+    counts = np.bincount(a.rows, minlength=n)
+    often = np.flatnonzero(counts > MAX_COUNTED)
+    for step in _steps(often, counts[often].astype(np.float64), group_of):
+        yield often[counts[often] >= step]
+
+
+def _pair_sets(n: int, a: Placed, b: Placed, group_of: Ints) -> Iterator[tuple[str, Ints]]:
+    """The rows of each further arrangement of two members; both occur in all of them."""
+    both = np.intersect1d(a.rows, b.rows)
+    yield "last_after", both[last_after(n, a, b)[both]]
+    for one, other in ((a, b), (b, a)):
+        yield "more", both[more(n, one, other)[both]]
+        apart = distance(n, one, other)
+        follows = both[np.isfinite(apart[both])]
+        for step in _steps(follows, apart[follows], group_of):
+            yield "distance", follows[apart[follows] <= step]
+
+
+def _steps(rows: Ints, values: NDArray[np.float64], group_of: Ints) -> NDArray[np.float64]:
+    """Quantiles of values over the first row of each group."""
+    if not len(rows):
+        return np.zeros(0)
+    alone = values[np.unique(group_of[rows], return_index=True)[1]]
+    return np.unique(np.quantile(alone, np.arange(1, FURTHER_STEPS + 1) / FURTHER_STEPS, method="lower"))
 
 
 def _columns(
