@@ -85,6 +85,14 @@ def test_only_so_many_literals_on_arrangement_are_kept() -> None:
     assert len(kept) <= MAX_ARRANGED
 
 
+def test_of_kinds_that_say_the_same_the_plainest_is_tried() -> None:
+    """Each event type occurs once, so that the first is the last."""
+    learned, events = learning("ordered")
+    kinds = {literal.kind for literal in arranged_literals(learned, events)}
+    assert "ordered" in kinds
+    assert kinds.isdisjoint({"last_after", "subsequence", "more"})
+
+
 def test_attributes_and_pairs_of_one_moment_have_no_arrangement() -> None:
     sequences = [  # the label is carried where I50.1, and with it I50, comes last
         EventSequence(f"{at:03}", *made, ())

@@ -73,6 +73,7 @@ def test_plain_names_are_not_quoted(name: str) -> None:
         (Literal("distance", ("a", "b"), 1.0), [True, False, False]),
         (Literal("subsequence", ("a", "b")), [True, False, False]),
         (Literal("subsequence", ("a", "b", "a")), [True, False, False]),
+        (Literal("subsequence", ("a", "a")), [True, False, False]),
         (Literal("burst", ("a",), 2.0, times=2), [True, False, False]),
         (Literal("burst", ("a",), 1.9, times=2), [False, False, False]),
         (Literal("burst_events", ("a",), 3.0, times=2), [True, False, False]),
