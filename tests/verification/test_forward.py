@@ -9,7 +9,7 @@ from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset
 from eventcargo.sequences import EventSequence
 from eventcargo.verification.claims import Claim
-from eventcargo.verification.forward import MAX_GIVEN, forward_select, swap_companions
+from eventcargo.verification.forward import MAX_GIVEN, forward_select, swap_companions, type_level
 from eventcargo.verification.label_test import LabelTest, VerifyData
 
 from ..families import drawn, with_kinds
@@ -128,6 +128,38 @@ def test_a_member_that_is_not_given_is_not_added_again() -> None:
     label_test = LabelTest(VerifyData(data), 0, [Claim(event) for event in members], 5.0)
     forward_select([label_test], 1, 0.05)
     assert label_test.members == members
+
+
+@pytest.mark.parametrize(("p_value", "divided_by"), [(0.05 / 51, 50), (0.05 / 49, 1), (0.06, 50), (None, 50)])
+def test_event_types_that_cannot_be_significant_are_not_corrected_for(
+    p_value: float | None, divided_by: int
+) -> None:
+    usual = tuple(f"o{at:02}" for at in range(49))  # in every sequence
+    data = EventDataset.from_sequences(
+        [
+            EventSequence(
+                f"{at:02}", usual + ("a",) * (at < 6), (0.0,) * (49 + (at < 6)), ("bad",) * (at < 6)
+            )
+            for at in range(24)
+        ]
+    )
+    asked = LabelTest(VerifyData(data), 0, [], min_gain=0.0)
+    assert type_level(asked, [Claim(0, p_value=p_value)], alpha=0.05) == 0.05 / divided_by
+
+
+def test_given_a_member_that_explains_the_label_no_event_type_can_be_significant() -> None:
+    ways = [("a", "b"), ("a", "c"), ("b", "c"), ("c",), ("b",)]
+    data = EventDataset.from_sequences(
+        [
+            EventSequence(
+                f"{at:02}", ways[at % 5], (0.0,) * len(ways[at % 5]), ("bad",) * ("a" in ways[at % 5])
+            )
+            for at in range(100)
+        ]
+    )
+    alone = LabelTest(VerifyData(data), 0, [], min_gain=0.0)
+    assert alone.n_testable(0.05) == 3
+    assert alone.with_claims([Claim(data.event_names.index("a"))]).n_testable(0.05) == 1
 
 
 def test_an_added_claim_is_new_and_without_votes(data: EventDataset) -> None:

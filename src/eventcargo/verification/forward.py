@@ -35,18 +35,17 @@ def forward_select(
 ) -> None:
     """Add to each label, round by round, the event type that depends on it most given its boundary.
 
-    Its p-value must not exceed alpha / number of event types.
+    Its p-value must not exceed alpha / number of event types that can be significant (`testable`).
     A warning names the labels not reached before the deadline.
     """
     growing = list(label_tests)
     if not growing:
         return
-    n_columns = growing[0].verify_data.test.counts.n_columns
     for _ in range(rounds):
-        growing = list(_blocks(growing, alpha / n_columns, deadline))
+        growing = list(_blocks(growing, alpha, deadline))
 
 
-def _blocks(growing: Sequence[LabelTest], level: float, deadline: Deadline) -> Iterator[LabelTest]:
+def _blocks(growing: Sequence[LabelTest], alpha: float, deadline: Deadline) -> Iterator[LabelTest]:
     """One step for every label; yields those whose boundary grew."""
     at = 0
     while at < len(growing):
@@ -58,7 +57,7 @@ def _blocks(growing: Sequence[LabelTest], level: float, deadline: Deadline) -> I
         at += len(block)
         questions = [(Target(label_test.positives), label_test.members[:MAX_GIVEN]) for label_test in block]
         for label_test, screen in zip(block, block[0].verify_data.test.many(questions), strict=True):
-            claim = _missing(label_test, screen, level)
+            claim = _missing(label_test, screen, alpha)
             if claim is not None:
                 label_test.claims.append(claim)
                 yield label_test
@@ -70,7 +69,7 @@ def _of_one_study(growing: Sequence[LabelTest]) -> list[LabelTest]:
     return list(itertools.takewhile(lambda label_test: label_test.verify_data is study, growing))
 
 
-def _missing(label_test: LabelTest, screen: G2Tests, level: float) -> Claim | None:
+def _missing(label_test: LabelTest, screen: G2Tests, alpha: float) -> Claim | None:
     """The strongest claim among the event types that the screen ranks first; the exact test decides."""
     first = np.argsort(-(screen.g2 - screen.dof), kind="stable")[:CORRECTED]
     excess = screen.excess(np.isin(np.arange(len(screen.g2)), first))
@@ -86,8 +85,20 @@ def _missing(label_test: LabelTest, screen: G2Tests, level: float) -> Claim | No
         if ranking[event] > floor
     ]
     asked = [_asked(label_test, event, []) for event in dict.fromkeys(order)]
+    level = type_level(label_test, asked, alpha)
     passing = sorted((claim for claim in asked if _passes(claim, level)), key=lambda claim: -claim.gain)
     return next((claim for claim in map(partial(_arranged, label_test, level=level), passing) if claim), None)
+
+
+def type_level(label_test: LabelTest, claims: Sequence[Claim], alpha: float) -> float:
+    """The level at which claims that nothing names are significant, whichever event type they are about.
+
+    Alpha is divided by the number of event types, or by that of the testable ones if this can decide.
+    """
+    level = alpha / label_test.verify_data.test.counts.n_columns
+    if any(level < claim.p_value <= alpha for claim in claims if claim.p_value is not None):
+        return alpha / label_test.n_testable(alpha)
+    return level
 
 
 def _taken(label_test: LabelTest) -> list[int]:

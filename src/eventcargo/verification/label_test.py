@@ -22,6 +22,7 @@ from eventcargo.statistics.contingency import Rows
 from eventcargo.statistics.exact_g2 import ExactG2, Ints, PatternCounts, own_residual_information
 from eventcargo.statistics.g2 import IndependenceTest, Target
 from eventcargo.statistics.score_test import ScoreScreen, ScoreTest
+from eventcargo.statistics.testable import log_smallest_p_values, n_testable
 from eventcargo.verification.arrangements import Arrangement, MemberArrangements
 from eventcargo.verification.claims import Claim, Levels
 
@@ -39,6 +40,9 @@ MAX_ARRANGED = 30
 
 ALIKE = 0.3
 """Smallest share of the sequences with either of two event types that have both, if the two come together."""
+
+N_TESTS = 2
+"""Tests of presence, whose smaller p-value counts: G2 and the score."""
 
 FEW = 5
 """An arrangement that holds, or fails, in fewer sequences is not tested."""
@@ -194,6 +198,18 @@ class LabelTest:
         data = self.verify_data
         members = [data.test.counts.rows(event) for event in self.members[:MAX_GIVEN]]
         return data.screen.z(self.positives, [*members, *data.adjusted])
+
+    def n_testable(self, alpha: float) -> int:
+        """How many event types can depend on the label significantly, given the members."""
+        data = self.verify_data
+        given = [*(data.test.counts.rows(event) for event in self.members[:MAX_GIVEN]), *data.adjusted]
+        stratum = np.zeros(len(data.data), np.int64)
+        for rows in given:
+            stratum *= 2
+            stratum[rows] += 1
+            stratum = np.unique(stratum, return_inverse=True)[1]
+        smallest = log_smallest_p_values(data.presence, stratum, self.positives, data.data.groups)
+        return n_testable(smallest + np.log(N_TESTS), alpha)
 
     def core_without(self, place: int) -> list[int]:
         """The places of the core except one."""

@@ -16,8 +16,9 @@ them, which sees what is weak and adds up. Their testimony is combined:
   must be confirmed by the data: its p-value must be a discovery among such edges, at a share of `alpha`. It
   must not be a shadow of the strongest edge of its label (`claims.SHADOW`).
 - Event types that the boundary lacks are **added** one by one. Nothing has named them, so the p-value must be
-  a discovery among all pairs of a label and an event type, and at most `alpha` / number of event types. A
-  member gives way to an event type that mostly comes with it and is worth more.
+  at most `alpha` / number of event types that can be significant (`statistics.testable`): a fifth of that
+  beside an edge that phase 1 names, else a discovery among all pairs of a label and an event type. A member
+  gives way to an event type that mostly comes with it and is worth more.
 - The edges of an **untrusted** label, whose model is no better than its base rate on held-out sequences,
   need pooled evidence or the data's confirmation; without evidence they are tested like added ones.
 
@@ -39,7 +40,7 @@ from eventcargo.knowledge import Knowledge, Resolved
 from eventcargo.statistics.discoveries import discovery_level
 from eventcargo.verification.claims import Claim, Levels
 from eventcargo.verification.config import VerifyConfig
-from eventcargo.verification.forward import forward_select, swap_companions
+from eventcargo.verification.forward import forward_select, swap_companions, type_level
 from eventcargo.verification.label_test import LabelTest, VerifyData
 from eventcargo.verification.levels import settle_levels
 from eventcargo.verification.odds_ratios import odds_ratios
@@ -50,8 +51,8 @@ where there would be one, it must be five times as sure: in a graph of strong ca
 of 100 data sets."""
 
 PROPOSED = 0.2
-"""Share of `alpha` at which edges that pooled evidence alone proposes are confirmed among themselves: the
-evidence, which names them, has read the same sequences."""
+"""Share of `alpha` at which edges that pooled evidence alone proposes are confirmed among themselves (the
+evidence, which names them, has read the same sequences), and edges that nothing names among event types."""
 
 GROWING = 0.5
 """Largest share of the time for adding missing event types."""
@@ -130,7 +131,10 @@ def _decide(
     mute = [claim.p_value for claim in claims if claim.is_mute]
     of_mute = discovery_level(mute, alpha, n_pairs, FIRST)
     for label_test in asked:
-        of_unnamed = min(of_mute, alpha / label_test.verify_data.test.counts.n_columns)
+        of_type = type_level(label_test, [claim for claim in label_test.claims if claim.is_mute], alpha)
+        of_unnamed = min(of_mute, of_type)
+        if any(not claim.is_mute for claim in label_test.claims):
+            of_unnamed = max(of_unnamed, PROPOSED * of_type)
         levels = Levels(of_voted, max(of_proposed, of_unnamed), of_unnamed)
         label_test.backward_eliminate(level, levels, label_test.name in untrusted)
     return [label_test.name for label_test in tested[len(asked) :]]
