@@ -30,7 +30,7 @@ NAMES = "abcdefgh"
 SHAPE = TransformerConfig(width=16, layers=1, heads=2, feedforward=16, max_length=32)
 FIRST = len(SPECIAL)
 WINDOW = 16
-"""Longer than the sequences: a forward pass sees several hidden event types as one, which is nearer to others."""
+"""Longer than the sequences, because a forward pass takes several hidden event types for one."""
 Sets = dict[tuple[int, int], dict[frozenset[int], tuple[float, float]]]
 """By row and label, for each set its strength and effect."""
 

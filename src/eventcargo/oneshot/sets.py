@@ -15,6 +15,7 @@ from itertools import combinations
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from eventcargo.event_kinds import NumberedKinds
 from eventcargo.models.density import HidingChanges
@@ -83,6 +84,11 @@ class EventSets:
         effect: Floats = probability_change(*map(torch.from_numpy, (self.whole, self.without))).numpy()
         return effect
 
+    @property
+    def probability_without(self) -> Floats:
+        """The label's probability with the set hidden."""
+        return expit(self.without)
+
     def take(self, which: Flags | Ints) -> "EventSets":
         return EventSets(*(getattr(self, field.name)[which] for field in fields(self)))
 
@@ -136,17 +142,18 @@ def sets_by_sums(
 
 
 def sets_by_passes(
-    hidden: HiddenTypes, promise: Floats, hide: HiddenLogits, threshold: float, kinds: NumberedKinds
+    hidden: HiddenTypes, hide: HiddenLogits, threshold: float, kinds: NumberedKinds
 ) -> EventSets:
     """Sets of two and three for any other model, each by a forward pass, where no type is decisive alone.
 
-    Candidates are the event types with the highest `promise`.
+    Candidates are the event types that move the logit most toward the other side of 1/2.
     """
     decisive = _is_decisive(hidden.whole, hidden.without, threshold)
     pairs = hidden.labels + hidden.rows * (int(hidden.labels.max(initial=0)) + 1)
     moved = _kl(hidden.whole, hidden.without) > threshold
-    promise = np.where(moved | np.isin(pairs, pairs[decisive]), -np.inf, promise)
-    at = _candidates(hidden, promise, None, COSTLY_CANDIDATES)
+    gains = np.where(hidden.whole >= 0, 1.0, -1.0) * (hidden.whole - hidden.without)
+    gains[moved | np.isin(pairs, pairs[decisive])] = -np.inf
+    at = _candidates(hidden, gains, None, COSTLY_CANDIDATES)
     if not len(at):
         return NO_SETS
     subsets, whole = _subsets(COSTLY_CANDIDATES), hidden.whole[at[:, 0]]
@@ -217,7 +224,7 @@ def _relieved(hidden: HiddenTypes, changes: HidingChanges, sign: Floats) -> Floa
     if shared is None or not len(shared.rows):
         return relieved
     for ids in (shared.first, shared.second):
-        at = places(hidden, shared.rows, shared.labels, ids)
+        at = _places(hidden, shared.rows, shared.labels, ids)
         known = at != NONE
         weights = -sign[at[known]] * (changes.slope[shared.labels] * shared.weights)[known]
         np.add.at(relieved, at[known], np.maximum(weights, 0.0))
@@ -233,7 +240,9 @@ def _shared(hidden: HiddenTypes, at: Ints, changes: HidingChanges) -> Floats:
     slot = np.full(len(hidden.rows), NONE)
     group, column = np.nonzero(at != NONE)
     slot[at[group, column]] = group * k + column
-    first, second = (places(hidden, shared.rows, shared.labels, ids) for ids in (shared.first, shared.second))
+    first, second = (
+        _places(hidden, shared.rows, shared.labels, ids) for ids in (shared.first, shared.second)
+    )
     one, two = (np.where(side == NONE, NONE, slot[side]) for side in (first, second))
     both = (one != NONE) & (two != NONE)
     weights = (changes.slope[shared.labels] * shared.weights)[both]
@@ -243,28 +252,24 @@ def _shared(hidden: HiddenTypes, at: Ints, changes: HidingChanges) -> Floats:
     return matrix
 
 
-def with_members(
-    hidden: HiddenTypes, sets: EventSets, threshold: float | None
-) -> tuple[Floats, Floats, Ints]:
+def with_members(hidden: HiddenTypes, sets: EventSets) -> tuple[Floats, Floats, Ints]:
     """Logits with and without each event type, and the others that are hidden for it: (n, MAX_SIZE - 1).
 
-    Nothing else is hidden for an event type that exceeds the threshold alone or is in no set; a member of a
-    set is compared with the other members of its strongest set hidden.
+    An event type that is in a set is compared with the other members of its strongest set hidden.
     """
     whole, without = hidden.whole.copy(), hidden.without.copy()
     others = np.full((len(whole), MAX_SIZE - 1), NONE)
     which, column = np.nonzero(sets.ids != NONE)  # the strongest sets first
-    at = places(hidden, sets.rows[which], sets.labels[which], sets.ids[which, column])
+    at = _places(hidden, sets.rows[which], sets.labels[which], sets.ids[which, column])
     at, first = np.unique(at, return_index=True)
-    weak = _kl(whole[at], without[at]) <= (threshold or 0.0)
-    at, which, column = at[weak], which[first[weak]], column[first[weak]]
+    which, column = which[first], column[first]
     rest = np.array([[1, 2], [0, 2], [0, 1]])[column]
     whole[at], without[at] = sets.others_hidden[which, column], sets.without[which]
     others[at] = sets.ids[which[:, None], rest]
     return whole, without, others
 
 
-def places(hidden: HiddenTypes, rows: Ints, labels: Ints, ids: Ints) -> Ints:
+def _places(hidden: HiddenTypes, rows: Ints, labels: Ints, ids: Ints) -> Ints:
     """The places of these in `hidden`, NONE where it has none."""
     n_labels = int(max(hidden.labels.max(initial=0), labels.max(initial=0))) + 1
     size = int(max(hidden.ids.max(initial=0), ids.max(initial=0))) + 1

@@ -20,11 +20,9 @@ from eventcargo.oneshot.scores import EventScores, bernoulli_entropy, bernoulli_
 from eventcargo.oneshot.sets import (
     MAX_SIZE,
     NO_SETS,
-    NONE,
     EventSets,
     HiddenTypes,
     decisive_types,
-    places,
     sets_by_passes,
     sets_by_sums,
     with_members,
@@ -90,7 +88,7 @@ class TotalTest:
     ) -> EventScores:
         """Scores of the event types for the wanted labels; a pair without a row has strength 0."""
         parts = _hidden_parts(model, batch, wanted, self.allowed, self.sets_above)
-        return _joined([_scores(batch, alone, sets, self.sets_above) for alone, sets in parts])
+        return _joined([_scores(batch, alone, sets) for alone, sets in parts])
 
 
 def minimal_sets(
@@ -183,18 +181,7 @@ def _by_passes(
         every = _hidden_logits(model, batch, rows, ids, columns)
         return every[np.arange(len(rows)), np.searchsorted(columns, labels)]
 
-    promise = _promise(model, batch, alone)
-    return alone, sets_by_passes(alone, promise, hide, threshold, model.vocabulary.numbered_kinds)
-
-
-def _promise(model: DensityModel, batch: Batch, alone: HiddenTypes) -> Floats:
-    """How far hiding each event type moves a logit toward the other side of 1/2, by model and linear term."""
-    moved, changes = alone.whole - alone.without, model.hiding_changes(batch)
-    if changes is not None:
-        at = places(alone, changes.rows, changes.labels, changes.ids)
-        known = at != NONE
-        moved[at[known]] += (changes.slope[changes.labels] * changes.taken)[known]
-    return np.where(alone.whole >= 0, moved, -moved)
+    return alone, sets_by_passes(alone, hide, threshold, model.vocabulary.numbered_kinds)
 
 
 def _hidden_logits(model: DensityModel, batch: Batch, rows: Ints, ids: Ints, columns: Ints) -> Floats:
@@ -223,9 +210,9 @@ def _first_positions(types: Types, rows: Ints, ids: Ints) -> Ints:
     return types.positions[at]
 
 
-def _scores(batch: Batch, alone: HiddenTypes, sets: EventSets, threshold: float | None) -> EventScores:
+def _scores(batch: Batch, alone: HiddenTypes, sets: EventSets) -> EventScores:
     """Scores from logits with and without an event type, sorted by row, label and position."""
-    with_it, without, others = with_members(alone, sets, threshold)
+    with_it, without, others = with_members(alone, sets)
     pair = torch.from_numpy(with_it), torch.from_numpy(without)
     strength, effect = bernoulli_kl(*pair).numpy(), probability_change(*pair).numpy()
     positions = _first_positions(Types.of(batch), alone.rows, alone.ids)
