@@ -35,6 +35,16 @@ def test_a_sequence_that_shows_several_causes_comes_first() -> None:
     assert chosen(table)[0] == "s2"
 
 
+def test_a_cause_that_acts_alone_is_shown_beside_sets_that_show_more() -> None:
+    sets = [
+        ("set" + name, "brake", event, 0, 9.0, 0.5, "present", "total", [other])
+        for name in "123"
+        for event, other in (("A", "B"), ("B", "A"))
+    ]
+    table = edge_table([*sets, edge("alone", "A", 1), edge("other", "B", 1)])
+    assert chosen(table, max_sequences=3) == ["set1", "alone", "other"]
+
+
 def test_edges_that_are_not_in_the_graph_choose_nothing() -> None:
     assert chosen(edge_table([edge("s1", "D")])) == []
 

@@ -51,9 +51,10 @@ def choose(graph: LabelGraph, table: EdgeTable | EdgeFolder, max_sequences: int)
     >>> choose(LabelGraph.from_boundaries({"brake": []}), EdgeTable.join([]), max_sequences=8).columns
     ['label', 'polarity', 'sequence']
     """
-    wanted = _semi_joined(table, graph.edges.select("label", "event")).select(STRENGTHS)
-    strongest = wanted.group_by("label", "polarity", "event", "sequence").agg(pl.col("strength").max())
-    cause = ["label", "polarity", "event"]
+    together = (pl.col("others").list.len() > 0).fill_null(False).alias("together")
+    wanted = _semi_joined(table, graph.edges.select("label", "event")).select(*STRENGTHS, together)
+    cause = ["label", "polarity", "event", "together"]
+    strongest = wanted.group_by(*cause, "sequence").agg(pl.col("strength").max())
     least = pl.col("strength").top_k(CANDIDATES).min().over(cause)  # sorting all edges takes longer
     near = strongest.filter(pl.col("strength") >= least).sort([*cause, "strength", "sequence"])
     near = near.filter(pl.int_range(pl.len()).reverse().over(cause) < CANDIDATES)
@@ -77,18 +78,23 @@ def _semi_joined(table: EdgeTable | EdgeFolder, wanted: pl.DataFrame) -> pl.Data
 
 
 def _cover(edges: pl.DataFrame, max_sequences: int) -> list[str]:
-    """Up to `max_sequences` sequences, those with the most causes not yet shown first, then the strongest."""
-    shows: dict[str, dict[str, float]] = {}
-    for sequence, event, strength in edges.select("sequence", "event", "strength").iter_rows():
-        shows.setdefault(sequence, {})[event] = strength
+    """Up to `max_sequences` sequences, those with the most causes not yet shown first, then the strongest.
+
+    A cause that acts alone, and the same cause as one of several that were each enough, are shown both.
+    """
+    shows: dict[str, dict[tuple[str, bool], float]] = {}
+    columns = ("sequence", "strength", "event", "together")
+    for sequence, strength, *cause in edges.select(columns).iter_rows():
+        shows.setdefault(sequence, {})[tuple(cause)] = strength
     chosen: list[str] = []
-    unseen = set(edges["event"])
+    every = {cause for causes in shows.values() for cause in causes}
+    unseen = set(every)
     while shows and len(chosen) < max_sequences:
         best = min(
             shows, key=lambda name: (-len(unseen & shows[name].keys()), -sum(shows[name].values()), name)
         )
         unseen -= shows.pop(best).keys()
-        unseen = unseen or set(edges["event"])
+        unseen = unseen or set(every)
         chosen.append(best)
     return chosen
 
