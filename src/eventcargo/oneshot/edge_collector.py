@@ -115,7 +115,8 @@ class EdgeCollector:
 
     def _named_others(self, numbers: pl.DataFrame) -> pl.Series:
         """The others hidden together with each event, by name; mostly none."""
-        named = pl.DataFrame({name: self._events.gather(numbers[name]) for name in OTHERS})
+        known = numbers.select(pl.col(OTHERS).replace(NONE, None))
+        named = pl.DataFrame({name: self._events.gather(known[name]) for name in OTHERS})
         return named.select(others=pl.concat_list(pl.all()).list.drop_nulls())["others"]
 
     def _positives(self) -> pl.DataFrame:
@@ -173,12 +174,10 @@ def _kind(test: str, polarity: str, size: int) -> dict[str, pl.Series]:
     }
 
 
-def _others(scores: EventScores) -> dict[str, pl.Series]:
-    """The event types hidden together with each event, a column for each; null if there is none."""
-    if scores.others is None:
-        return {name: pl.repeat(None, len(scores), dtype=pl.Int64, eager=True) for name in OTHERS}
-    ids = (pl.Series(column) for column in scores.others.T.copy())
-    return {name: each.set(each == NONE, None) for name, each in zip(OTHERS, ids, strict=True)}
+def _others(scores: EventScores) -> dict[str, Ints]:
+    """The event types hidden together with each event, a column for each."""
+    none = np.full((len(scores), len(OTHERS)), NONE)
+    return dict(zip(OTHERS, (none if scores.others is None else scores.others).T.copy(), strict=True))
 
 
 def _known(values: NDArray[np.float64] | None, size: int) -> pl.Series:

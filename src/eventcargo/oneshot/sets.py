@@ -38,7 +38,7 @@ NONE = -1
 """In place of an event type beyond the size of a set, and of a candidate that a sequence does not have."""
 
 HiddenLogits = Callable[[Ints, Ints, Ints], Floats]
-"""Logits of labels (n,) in sequences (n,) with the sets of event types (n, MAX_SIZE) hidden."""
+"""Logits of labels (n,) in sequences (n,) with the event types of each, (n, any number), hidden."""
 
 
 @dataclass(frozen=True)
@@ -257,8 +257,10 @@ def with_members(hidden: HiddenTypes, sets: EventSets) -> tuple[Floats, Floats, 
 
     An event type that is in a set is compared with the other members of its strongest set hidden.
     """
+    others = np.full((len(hidden.rows), MAX_SIZE - 1), NONE)
+    if not len(sets):
+        return hidden.whole, hidden.without, others
     whole, without = hidden.whole.copy(), hidden.without.copy()
-    others = np.full((len(whole), MAX_SIZE - 1), NONE)
     which, column = np.nonzero(sets.ids != NONE)  # the strongest sets first
     at = _places(hidden, sets.rows[which], sets.labels[which], sets.ids[which, column])
     at, first = np.unique(at, return_index=True)
