@@ -122,8 +122,8 @@ def test_a_folder_without_edges_is_refused(tmp_path: Path) -> None:
         ("[]", "not written by eventcargo"),
         (json.dumps({"format": "eventcargo-edges", "version": 9}), "another release"),
         (
-            json.dumps({"format": "eventcargo-edges", "version": 3}),
-            "version 3 of another release, this one reads 4",
+            json.dumps({"format": "eventcargo-edges", "version": 4}),
+            "version 4 of another release, this one reads 5",
         ),
     ],
 )

@@ -94,6 +94,7 @@ def part(rng: Any, number: int, polarity: str, votes: int, shares: Any, causes: 
     made = made.with_columns(
         position=pl.lit(0, pl.Int32),
         effect_sd=pl.lit(0.0, pl.Float32),
+        others=pl.lit([], pl.List(pl.String)),
         **{k: pl.lit(v) for k, v in kind.items()},
     )
     exposed = made.group_by("label", "event").agg((pl.len() + 1).cast(pl.Int64).alias("sequences"))

@@ -20,7 +20,7 @@ from eventcargo.files import atomic_folder, check_same_settings, read_document, 
 POLARITIES = ("present", "absent")
 """Whether a sequence carries the label it is tested for."""
 
-FORMAT, FORMAT_VERSION = "eventcargo-edges", 4
+FORMAT, FORMAT_VERSION = "eventcargo-edges", 5
 
 EDGES: dict[str, pl.DataType] = {
     "sequence": pl.String(),
@@ -34,6 +34,7 @@ EDGES: dict[str, pl.DataType] = {
     "test": pl.String(),  # prefix or total
     "before": pl.Float32(),  # probability of the label without the event; null if unknown
     "entropy": pl.Float32(),  # nats, of the label without the event; null if unknown
+    "others": pl.List(pl.String()),  # hidden together with the event, because each would have been enough
 }
 SUPPORT: dict[str, pl.DataType] = {
     "test": pl.String(),

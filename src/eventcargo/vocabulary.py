@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError, DataError
-from eventcargo.event_kinds import EventKinds
+from eventcargo.event_kinds import EventKinds, NumberedKinds
 from eventcargo.files import read_document, write_document
 
 if TYPE_CHECKING:
@@ -68,6 +68,11 @@ class Vocabulary:
     @cached_property
     def _ids(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.event_names, start=len(SPECIAL))}
+
+    @cached_property
+    def numbered_kinds(self) -> NumberedKinds:
+        """The kinds of the event types by id."""
+        return self.kinds.numbered([*SPECIAL, *self.event_names])
 
     def encode(self, names: Iterable[str]) -> list[int]:
         """Ids of event types; unknown ones become UNK."""

@@ -1,10 +1,16 @@
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+import torch
 
-from eventcargo import ConfigError, EventDataset, EventSequence, LabelGraph, write_graph
+from eventcargo import ConfigError, EventDataset, EventSequence, LabelGraph, Vocabulary, write_graph
 from eventcargo.cli.explain import _found, _unmoved
+from eventcargo.models.calibration import Calibration
+from eventcargo.models.linear.term import LinearTerm
+from eventcargo.models.transformer.config import transformer_size
+from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.explain import MOVES, Explanation
 
 from .program import run, run_json
@@ -21,11 +27,51 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def test_a_sequence_of_the_data_is_explained_as_a_table_and_a_picture(trained: Path) -> None:
+@pytest.fixture(scope="module")
+def either(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose model says that either of a and b brings the label, and c without d."""
+    folder = tmp_path_factory.mktemp("either")
+    weights = torch.tensor([[12.0, 0.0], [12.0, 0.0], [0.0, 8.0], [0.0, -12.0]])
+    term = LinearTerm(8, 1, {"presence": np.arange(4, 8)}, weights, torch.tensor([-5.0, -4.0]))
+    model = Transformer(transformer_size("tiny"), Vocabulary(tuple("abcd")), ("L0", "L1"), linear=term)
+    model.calibrate(Calibration(np.zeros(2), np.ones(2), np.ones(2)))
+    model.save_pretrained(folder / "model")
+    return folder
+
+
+def test_a_sequence_of_the_data_is_explained_in_a_picture(trained: Path) -> None:
     printed = run("explain", trained, "--sequence", "S000000", "--label", "L000").stdout
     assert "L000: 0." in printed
-    assert "without it" in printed
     assert "the probability after each event" in printed
+
+
+def test_events_that_change_a_label_are_in_a_table(either: Path) -> None:
+    printed = run("explain", either, "--events", "d,a,d", "--label", "L0").stdout
+    assert "L0: 0.999" in printed
+    assert "without it" in printed
+    assert "·▲·" in printed
+    assert "together" not in printed
+
+
+def test_either_of_two_events_is_told_in_words_and_marked(either: Path) -> None:
+    printed = " ".join(run("explain", either, "--events", "d,b,a", "--label", "L0").stdout.split())
+    assert "No single event changes L0 by more than 0.01 nats. With neither b nor a, L0 would not" in printed
+    assert (
+        "be expected (1.000 to 0.007): given the rest, either of these two would have been enough." in printed
+    )
+    assert "△ ▽ only together with others" in printed
+    assert "·△△" in printed
+    assert "without it" not in printed
+    assert "predicted from" not in printed
+
+
+def test_sets_are_in_the_json(either: Path) -> None:
+    told = run_json("explain", either, "--events", "b,a,c,d", "--label", "L0", "--label", "L1")
+    (both, alone) = told["sets"]
+    assert (both["label"], both["events"]) == ("L0", ["b", "a"])
+    assert both["without"] == pytest.approx(0.0067, abs=1e-4)
+    assert (alone["label"], alone["events"]) == ("L1", ["d"])
+    assert told["in_words"]["L1"] == ["d held L1 off (0.000, without it 0.982)."]
 
 
 def test_given_events_are_explained(trained: Path) -> None:

@@ -1,10 +1,15 @@
 import numpy as np
 import pytest
+import torch
 
+from eventcargo import Vocabulary
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
+from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset, EventSequence
 from eventcargo.models import Oracle
+from eventcargo.models.calibration import Calibration
 from eventcargo.models.density import label_probabilities
+from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.training.trainer import TrainConfig, train
 from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
@@ -131,3 +136,62 @@ def test_causes_of_a_label_that_was_not_asked_for_are_refused(
 ) -> None:
     with pytest.raises(KeyError, match="'L001'"):
         explain(Oracle(process), data[0], ["L000"]).causes("L001")
+
+
+def either_of_two(label: str) -> tuple[Oracle, EventSequence]:
+    """A process whose label L001 is `E00002 | E00003`, and a sequence with both."""
+    process = ExactProcess.from_config(ExactConfig(), seed=1)
+    events = ("E00009", "E00003", "E00002")
+    return Oracle(process), EventSequence("both", events, (0.0, 1.0, 2.0), (label,) if label else ())
+
+
+def test_either_of_two_would_have_been_enough() -> None:
+    explanation = explain(*either_of_two("L001"), ["L001"])
+    (row,) = explanation.sets.to_dicts()
+    assert row["events"] == ["E00003", "E00002"]  # in their order
+    assert row["without"] == pytest.approx(0.02, abs=1e-6)
+    assert row["effect"] == pytest.approx(0.96, abs=1e-6)
+    assert row["strength"] == pytest.approx(0.96 * np.log(49), rel=1e-4)
+    assert explanation.causes("L001", min_strength=0.01).is_empty()
+    assert explanation.in_words("L001") == [
+        "With neither E00003 nor E00002, L001 would not have happened (0.980 to 0.020): given the rest, "
+        "either of these two would have been enough."
+    ]
+
+
+def test_a_label_that_did_not_happen_would_not_be_expected() -> None:
+    (words,) = explain(*either_of_two(""), ["L001"]).in_words("L001")
+    assert "L001 would not be expected" in words
+
+
+def test_an_event_type_that_decides_alone_is_a_set_of_one(process: ExactProcess) -> None:
+    sequence = EventSequence("one", ("E00009", "E00003"), (0.0, 1.0), ("L001",))
+    explanation = explain(Oracle(process), sequence, ["L001"])
+    assert explanation.sets["events"].to_list() == [["E00003"]]
+    assert explanation.in_words("L001") == ["Without E00003, L001 would not have happened (0.980 to 0.020)."]
+    assert explanation.in_words("L001", min_size=2) == []
+
+
+@pytest.mark.parametrize(("labels", "held"), [((), "held L002 off"), (("L002",), "made L002 improbable")])
+def test_what_held_a_label_off_is_told(process: ExactProcess, labels: tuple[str, ...], held: str) -> None:
+    """L002 is E00004 and not E00005."""
+    sequence = EventSequence("held", ("E00004", "E00005"), (0.0, 1.0), labels)
+    (words,) = explain(Oracle(process), sequence, ["L002"]).in_words("L002")
+    assert words == f"E00005 {held} (0.020, without it 0.980)."
+
+
+def test_what_the_data_adjust_for_is_in_no_set() -> None:
+    model, sequence = either_of_two("L001")
+    assert len(explain(model, sequence, ["L001"]).sets) == 1
+    model.vocabulary = Vocabulary(model.vocabulary.event_names, EventKinds(adjusted=("E00003",)))
+    assert explain(model, sequence, ["L001"]).sets.is_empty()
+
+
+def test_of_many_sets_the_five_strongest_are_told() -> None:
+    """The label is a, or all of b to g: a and any one of the six are a set."""
+    names, weights = tuple("abcdefg"), torch.tensor([[20.0]] + [[2.5 + 0.01 * at] for at in range(6)])
+    term = LinearTerm(11, 1, {"presence": np.arange(4, 11)}, weights, torch.tensor([-13.0]))
+    model = Transformer(transformer_size("tiny"), Vocabulary(names), ("L",), linear=term).eval()
+    model.calibrate(Calibration(np.zeros(1), np.ones(1), np.ones(1)))
+    explanation = explain(model, EventSequence("s", names, tuple(map(float, range(7))), ()), ["L"])
+    assert explanation.sets["events"].to_list() == [["a", name] for name in "gfedc"]

@@ -13,11 +13,11 @@ import pytest
 
 from eventcargo.report import ReportInput, write_report
 
-from .material import garage, hostile
+from .material import either, garage, hostile
 
 LOCAL = ("file:", "data:", "about:")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-CONTENTS: dict[str, Callable[[], ReportInput]] = {"garage": garage, "hostile": hostile}
+CONTENTS: dict[str, Callable[[], ReportInput]] = {"garage": garage, "hostile": hostile, "either": either}
 
 
 @pytest.fixture(scope="package")

@@ -39,10 +39,13 @@ class Told:
 Edge = tuple[str, str, str, int, float, float, str, str]
 """sequence, label, event, position, strength, effect, polarity, test."""
 
+Member = tuple[str, str, str, int, float, float, str, str, list[str]]
+"""The same, and others."""
 
-def edge_table(edges: Iterable[Edge]) -> EdgeTable:
-    names = ("sequence", "label", "event", "position", "strength", "effect", "polarity", "test")
-    rows = [dict(zip(names, edge, strict=True)) for edge in edges]
+
+def edge_table(edges: Iterable[Edge | Member]) -> EdgeTable:
+    names = ("sequence", "label", "event", "position", "strength", "effect", "polarity", "test", "others")
+    rows = [dict(zip(names, edge, strict=False)) for edge in edges]
     tables = {name: pl.DataFrame(schema=schema) for name, schema in TABLES.items()}
     return EdgeTable(**{**tables, "edges": pl.DataFrame(rows, schema=TABLES["edges"])})
 
@@ -60,6 +63,29 @@ def dataset(sequences: Sequence[tuple[str, str, str]]) -> EventDataset:
             for name, events, labels in sequences
         ]
     )
+
+
+def either() -> ReportInput:
+    """A label that either of two brings, and that either of two, or any of three, holds off."""
+    sequences = [("car1", "P01 X07 K03", "brake"), ("car2", "U02 P01 U03", ""), ("car3", "U04 U03 U02", "")]
+    two, three = ("U02", "U03"), ("U02", "U03", "U04")
+    return ReportInput(
+        graph=LabelGraph.from_boundaries({"brake": ["P01", "K03", "U02", "U03"]}),
+        data=dataset(sequences),
+        edges=edge_table(
+            [
+                ("car1", "brake", "P01", 0, 1.2, 0.9, "present", "total", ["K03"]),
+                ("car1", "brake", "K03", 2, 1.2, 0.9, "present", "total", ["P01"]),
+                *(_held("car2", event, two) for event in two),
+                *(_held("car3", event, three) for event in three),
+            ]
+        ),
+    )
+
+
+def _held(sequence: str, event: str, all_of_them: tuple[str, ...]) -> Member:
+    others = [other for other in all_of_them if other != event]
+    return (sequence, "brake", event, 0, 2.0, -0.8, "absent", "total", others)
 
 
 def garage() -> ReportInput:

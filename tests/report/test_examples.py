@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,7 @@ from eventcargo import EdgeTable, LabelGraph
 from eventcargo.errors import DataError
 from eventcargo.report.examples import MAX_EVENTS, Shown, choose, show
 
-from .material import Edge, dataset, edge_table
+from .material import Edge, Member, dataset, edge_table
 
 GRAPH = LabelGraph.from_boundaries({"brake": ["A", "B", "C"], "fuel": []})
 
@@ -18,7 +20,7 @@ def chosen(table: EdgeTable, max_sequences: int = 8) -> list[str]:
     return choose(GRAPH, table, max_sequences)["sequence"].to_list()
 
 
-def one(sequences: list[tuple[str, str, str]], edges: list[Edge]) -> Shown:
+def one(sequences: list[tuple[str, str, str]], edges: Sequence[Edge | Member]) -> Shown:
     table = edge_table(edges)
     return next(shown for _, shown in show(choose(GRAPH, table, 8), table, dataset(sequences)))
 
@@ -31,6 +33,16 @@ def test_causes_not_seen_yet_come_before_stronger_sequences() -> None:
 def test_a_sequence_that_shows_several_causes_comes_first() -> None:
     table = edge_table([edge("s1", "A", 9), edge("s2", "A", 1), edge("s2", "B", 1)])
     assert chosen(table)[0] == "s2"
+
+
+def test_a_cause_that_acts_alone_is_shown_beside_sets_that_show_more() -> None:
+    sets = [
+        ("set" + name, "brake", event, 0, 9.0, 0.5, "present", "total", [other])
+        for name in "123"
+        for event, other in (("A", "B"), ("B", "A"))
+    ]
+    table = edge_table([*sets, edge("alone", "A", 1), edge("other", "B", 1)])
+    assert chosen(table, max_sequences=3) == ["set1", "alone", "other"]
 
 
 def test_edges_that_are_not_in_the_graph_choose_nothing() -> None:
@@ -87,3 +99,15 @@ def test_a_long_sequence_is_cut_to_what_is_near_a_cause() -> None:
 def test_a_sequence_that_the_data_do_not_have_is_refused() -> None:
     with pytest.raises(DataError, match="'s1'"):
         one([("s2", "A", "")], [edge("s1", "A")])
+
+
+def test_event_types_hidden_together_are_shown_as_one_set_in_their_order() -> None:
+    members = [(event, [other]) for event, other in (("A", "B"), ("B", "A"))]
+    edges = [("s1", "brake", event, 0, 1.0, 0.5, "present", "total", others) for event, others in members]
+    shown = one([("s1", "X B A B", "brake")], edges)
+    assert shown.sets == {("B", "A"): 1}
+    assert shown.effects == {1: 0.5, 2: 0.5, 3: 0.5}
+
+
+def test_an_event_type_that_is_hidden_alone_is_no_set() -> None:
+    assert one([("s1", "A B", "brake")], [(*edge("s1", "A"), [])]).sets == {}

@@ -198,6 +198,26 @@ def test_what_lowers_a_label_hangs_below_the_line(opened: Open) -> None:
     assert mark["y"] > axis["y"]
 
 
+def test_either_of_two_is_said_below_the_sequence(opened: Open) -> None:
+    page = opened("either", route="#label=brake")
+    said = {
+        name: page.locator("details", has_text=name).locator(".together").all_inner_texts()
+        for name in ("car1", "car2", "car3")
+    }
+    two = "given the rest, either of these two would have been enough."
+    three = "given the rest, any one of these three would have been enough."
+    assert said == {
+        "car1": [f"With neither P01 nor K03, the label would not have happened: {two}"],
+        "car2": [f"U02 and U03 held the label off: {two}"],
+        "car3": [f"U04, U03 and U02 held the label off: {three}"],
+    }
+
+
+def test_where_nothing_was_hidden_together_nothing_is_said_of_it(opened: Open) -> None:
+    page = opened(route="#label=brake")
+    assert page.locator(".together").count() == 0
+
+
 def test_a_sequence_can_be_linked_to(opened: Open) -> None:
     page = opened(route="#label=brake&sequence=car3")
     assert page.locator("details[open]").get_attribute("data-id") == "car3"

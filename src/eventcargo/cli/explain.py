@@ -32,6 +32,8 @@ LEVELS = " ▁▂▃▄▅▆▇█"
 """A probability from 0 to 1 as one character."""
 
 UP, DOWN, NOTHING, UNKNOWN = "▲", "▼", "·", "?"
+UP_TOGETHER, DOWN_TOGETHER = "△", "▽"
+"""Marks of events that change a label only together with others."""
 
 
 @app.command()
@@ -117,6 +119,8 @@ def _content(explanation: "Explanation") -> dict[str, Any]:
         "carries": list(explanation.sequence.labels),
         "probabilities": explanation.probabilities,
         "moves": explanation.moves.to_dicts(),
+        "sets": explanation.sets.to_dicts(),
+        "in_words": {label: explanation.in_words(label) for label in explanation.probabilities},
     }
 
 
@@ -133,10 +137,11 @@ def _print_label(explanation: "Explanation", label: str) -> None:
     ]
     title = f"{label}: {probability:.3f}" + (", carried by the sequence" if carried else "")
     columns = ["event", "count", "first position", "first time", "without it", "effect", "strength (nats)"]
-    print_table(title, columns, rows)
-    if not rows:
-        print_lines(_unmoved(explanation, label))
-    print_lines([*_picture(explanation, label), ""])
+    if rows:
+        print_table(title, columns, rows)
+    else:
+        print_lines([title, *_unmoved(explanation, label)])
+    print_lines([*explanation.in_words(label, min_size=2), *_picture(explanation, label), ""])
 
 
 def _unmoved(explanation: "Explanation", label: str) -> list[str]:
@@ -144,7 +149,7 @@ def _unmoved(explanation: "Explanation", label: str) -> list[str]:
     lines = [f"No single event changes {label} by more than {LEAST} nats."]
     moves = explanation.moves.filter(label=label).select("so_far", "position", "event").iter_rows()
     first = next((move for move in moves if move[0] >= 0.5), None)
-    if explanation.probabilities[label] >= 0.5 and first:
+    if explanation.probabilities[label] >= 0.5 and first and not explanation.in_words(label):
         _, at, event = first
         lines.append(
             f"The label is predicted from {event} (position {at}) on. If each of several events is enough, "
@@ -156,14 +161,29 @@ def _unmoved(explanation: "Explanation", label: str) -> list[str]:
 def _picture(explanation: "Explanation", label: str) -> list[str]:
     """Draw the events in order, marked by their effect, above the label's probability after each event."""
     moves = explanation.moves.filter(label=label)
-    marks = "".join(
-        UNKNOWN if strength is None else NOTHING if strength <= LEAST else UP if effect > 0 else DOWN
-        for effect, strength in moves.select("effect", "strength").iter_rows()
-    )
+    together = _together(explanation, label)
+    rows = moves.select("event", "effect", "strength").iter_rows()
+    marks = "".join(together.get(event) or _mark(effect, strength) for event, effect, strength in rows)
     heights = "".join(LEVELS[round(value * (len(LEVELS) - 1))] for value in moves["so_far"])
-    lines = [
-        f"Events in order ({UP} raises the label, {DOWN} lowers it); below, the probability after each event:"
-    ]
+    legend = f"{UP} raises the label, {DOWN} lowers it"
+    if together:
+        legend += f"; {UP_TOGETHER} {DOWN_TOGETHER} only together with others"
+    lines = [f"Events in order ({legend}); below, the probability after each event:"]
     for at in range(0, len(marks), WIDTH):
         lines += [f"{at:>6} {marks[at : at + WIDTH]}", f"{'':>6} {heights[at : at + WIDTH]}"]
     return lines
+
+
+def _mark(effect: float | None, strength: float | None) -> str:
+    if effect is None or strength is None:
+        return UNKNOWN
+    if strength <= LEAST:
+        return NOTHING
+    return UP if effect > 0 else DOWN
+
+
+def _together(explanation: "Explanation", label: str) -> dict[str, str]:
+    """The marks of event types that are in a set of several."""
+    sets = explanation.sets.filter(label=label).select("events", "effect").iter_rows()
+    mark = {True: UP_TOGETHER, False: DOWN_TOGETHER}
+    return {event: mark[effect > 0] for events, effect in sets if len(events) > 1 for event in events}

@@ -51,11 +51,23 @@ class NextEvents:
 
 
 @dataclass(frozen=True)
+class SharedWeights:
+    """Weights of the features about two event types that hold, flat: hiding either takes them, both, once."""
+
+    rows: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class HidingChanges:
     """Logits of whole sequences, and what hiding each event type subtracts from them.
 
     The label's logit at the end is min(slope * logits, cap), and min(slope * (logits - taken), cap) once the
-    event type is hidden. The flat columns are sorted by row, label and id.
+    event type is hidden. Of several hidden together, `taken` adds up, less what each two of them share. The
+    flat columns are sorted by row, label and id.
     """
 
     logits: NDArray[np.float64]  # (B, labels)
@@ -65,6 +77,7 @@ class HidingChanges:
     taken: NDArray[np.float64]
     slope: NDArray[np.float64]  # (labels,)
     cap: NDArray[np.float64]  # (labels,)
+    shared: SharedWeights | None = None  # None: no feature is about two event types
 
 
 @runtime_checkable

@@ -16,11 +16,15 @@ from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.group_sums import GroupSums
 from eventcargo.oneshot.pooled import PooledEvidence
 from eventcargo.oneshot.scores import EventScores
+from eventcargo.oneshot.sets import MAX_SIZE, NONE
 from eventcargo.oneshot.total import Types
 from eventcargo.vocabulary import MARKS
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+OTHERS = tuple(f"other_{at}" for at in range(1, MAX_SIZE))
+"""Columns of the event types hidden together with an event, as numbers."""
 
 
 class EdgeCollector:
@@ -67,6 +71,7 @@ class EdgeCollector:
             "effect_sd": kept.effect_sd.astype(np.float32),
             "effect": kept.effect.astype(np.float32),
             **{name: _known(getattr(kept, name), len(kept)) for name in ("before", "entropy")},
+            **_others(kept),
         }
         self._edges.append(pl.DataFrame(columns).with_columns(test=pl.lit(test)))
 
@@ -103,9 +108,16 @@ class EdgeCollector:
             "sequence": pl.Series(self._data.sequence_ids).cast(pl.String)[rows],
             "label": self._labels[labels],
             "event": self._events[numbers["event"].to_numpy()],
+            "others": self._named_others(numbers),
             "polarity": pl.Series(POLARITIES, dtype=pl.String)[(~carried).astype(np.int64)],
         }
         return _table(EDGES, columns)
+
+    def _named_others(self, numbers: pl.DataFrame) -> pl.Series:
+        """The others hidden together with each event, by name; mostly none."""
+        known = numbers.select(pl.col(OTHERS).replace(NONE, None))
+        named = pl.DataFrame({name: self._events.gather(known[name]) for name in OTHERS})
+        return named.select(others=pl.concat_list(pl.all()).list.drop_nulls())["others"]
 
     def _positives(self) -> pl.DataFrame:
         """Number of positives of each label, and of all sequences for which it is known."""
@@ -160,6 +172,12 @@ def _kind(test: str, polarity: str, size: int) -> dict[str, pl.Series]:
         name: pl.repeat(value, size, dtype=pl.String, eager=True)
         for name, value in (("test", test), ("polarity", polarity))
     }
+
+
+def _others(scores: EventScores) -> dict[str, Ints]:
+    """The event types hidden together with each event, a column for each."""
+    none = np.full((len(scores), len(OTHERS)), NONE)
+    return dict(zip(OTHERS, (none if scores.others is None else scores.others).T.copy(), strict=True))
 
 
 def _known(values: NDArray[np.float64] | None, size: int) -> pl.Series:

@@ -1,7 +1,11 @@
-"""Explanation: which events of one sequence moved which label, when, and how probable it is without them."""
+"""Explanation: which events of one sequence moved which label, when, and how probable it is without them.
+
+Where each of several event types would have been enough, none of them moves the label alone; the sets of an
+explanation name them.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -12,7 +16,8 @@ from eventcargo.batches import Batch, Batches, kept_attributes, places_in_sequen
 from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset, EventSequence
 from eventcargo.models.density import DensityModel, check_values
-from eventcargo.oneshot.total import TotalTest
+from eventcargo.oneshot.config import ExtractConfig
+from eventcargo.oneshot.total import TotalTest, minimal_sets
 from eventcargo.vocabulary import MARKS, UNK
 
 Ints = NDArray[np.int64]
@@ -27,6 +32,31 @@ MOVES: dict[str, pl.DataType] = {
     "effect": pl.Float64(),  # P(label | sequence) - without
     "strength": pl.Float64(),  # nats
 }
+SETS: dict[str, pl.DataType] = {
+    "label": pl.String(),
+    "events": pl.List(pl.String()),  # hidden together, in the order of their first occurrence
+    "without": pl.Float64(),  # P(label | sequence with all of them hidden)
+    "effect": pl.Float64(),  # P(label | sequence) - without
+    "strength": pl.Float64(),  # nats
+}
+
+MAX_SETS = 5
+"""Most sets of a label, the strongest."""
+
+MIN_STRENGTH = ExtractConfig().threshold
+"""A set moves its label by more than this, in nats, as an edge does."""
+
+
+ENOUGH = {
+    1: "",
+    2: ": given the rest, either of these two would have been enough",
+    3: ": given the rest, any one of these three would have been enough",
+}
+"""What a set says about its members, by its size."""
+
+
+def _no_sets() -> pl.DataFrame:
+    return pl.DataFrame(schema=SETS)
 
 
 @dataclass(frozen=True)
@@ -37,11 +67,16 @@ class Explanation:
     row per explained label and event that the model reads; event types that the data adjust for are no causes
     and have none. All occurrences of an event type are hidden together, so its rows share `without`, `effect`
     and `strength`; these are null for an event type that the model does not know.
+
+    `sets` has the smallest sets of event types that decide a label: without all of them its probability is on
+    the other side of 1/2, and without only some of them nearly what it is. At most `MAX_SETS` of a label are
+    kept, of one to three event types, the strongest first.
     """
 
     sequence: EventSequence
     probabilities: dict[str, float]
     moves: pl.DataFrame
+    sets: pl.DataFrame = field(default_factory=_no_sets)
 
     def causes(self, label: str, min_strength: float = 0.0) -> pl.DataFrame:
         """Event types that move a label by more than `min_strength` nats, strongest first, each once."""
@@ -50,6 +85,44 @@ class Explanation:
         of_label = self.moves.filter(pl.col("label") == label, pl.col("strength") > min_strength)
         first = of_label.unique("event", keep="first", maintain_order=True)
         return first.sort(["strength", "position"], descending=[True, False]).drop("label", "so_far")
+
+    def in_words(self, label: str, min_size: int = 1) -> list[str]:
+        """A sentence for each set of a label with at least `min_size` event types."""
+        own = self.sets.filter(pl.col("events").list.len() >= min_size, label=label)
+        probability, happened = self.probabilities[label], label in self.sequence.labels
+        rows = own.select("events", "without").iter_rows()
+        return [_sentence(label, events, probability, without, happened) for events, without in rows]
+
+
+def _sentence(label: str, events: Sequence[str], probability: float, without: float, happened: bool) -> str:
+    """What a set says.
+
+    >>> _sentence("brake", ["A", "B"], 0.98, 0.03, happened=True).split(": ")[0]
+    'With neither A nor B, brake would not have happened (0.980 to 0.030)'
+    >>> _sentence("brake", ["A", "B", "C"], 0.02, 0.9, happened=False).split(": ")[1]
+    'given the rest, any one of these three would have been enough.'
+    """
+    every, size = _listed(events), len(events)
+    enough = ENOUGH[size]
+    if probability >= 0.5:
+        absent = {1: f"Without {every}", 2: f"With neither {' nor '.join(events)}"}
+        gone = "would not have happened" if happened else "would not be expected"
+        lead = absent.get(size, f"With none of {every}")
+        return f"{lead}, {label} {gone} ({probability:.3f} to {without:.3f}){enough}."
+    absent = {1: "without it", 2: "with neither of them"}
+    held = f"made {label} improbable" if happened else f"held {label} off"
+    lead = absent.get(size, "with none of them")
+    return f"{every} {held} ({probability:.3f}, {lead} {without:.3f}){enough}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names as in a sentence.
+
+    >>> _listed(["A", "B", "C"])
+    'A, B and C'
+    """
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def explain(model: DensityModel, sequence: EventSequence, labels: Sequence[str] | None = None) -> Explanation:
@@ -76,6 +149,7 @@ def explain(model: DensityModel, sequence: EventSequence, labels: Sequence[str] 
         sequence,
         {model.label_names[column]: float(so_far[-1, column]) for column in columns},
         pl.concat([pl.DataFrame(schema=MOVES), *moves]),
+        pl.concat([_no_sets(), *(_sets(model, batch, column) for column in columns)]),
     )
 
 
@@ -156,3 +230,26 @@ def _moves(
     )
     causes = table.filter(~pl.col("event").is_in(model.vocabulary.kinds.adjusted))
     return causes.with_columns(pl.col("without", "effect", "strength").fill_nan(None))
+
+
+def _sets(model: DensityModel, batch: Batch, column: int) -> pl.DataFrame:
+    """One row per set, for one label."""
+    wanted = np.arange(len(model.label_names))[None] == column
+    allowed = np.ones((len(model.label_names), len(model.vocabulary)), bool)
+    allowed[:, list(model.vocabulary.numbered_kinds.adjusted)] = False
+    sets = minimal_sets(model, batch, wanted, MIN_STRENGTH, allowed)
+    sets = sets.take(np.arange(min(len(sets), MAX_SETS)))
+    shown = batch.ids[0].tolist()
+    events = [
+        sorted(ids[:size].tolist(), key=shown.index) for ids, size in zip(sets.ids, sets.sizes, strict=True)
+    ]
+    return pl.DataFrame(
+        {
+            "label": [model.label_names[column]] * len(sets),
+            "events": [model.vocabulary.decode(ids) for ids in events],
+            "without": sets.probability_without,
+            "effect": sets.effect,
+            "strength": sets.strength,
+        },
+        schema=SETS,
+    )

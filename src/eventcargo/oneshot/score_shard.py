@@ -53,7 +53,9 @@ def configured_tests(
     """
     threshold = _prefix_threshold(config, pooled)
     made = {
-        "total": ConfiguredTest(TotalTest(allowed), StaticThreshold(config.threshold), allowed=allowed),
+        "total": ConfiguredTest(
+            TotalTest(allowed, config.threshold), StaticThreshold(config.threshold), allowed=allowed
+        ),
         "prefix": ConfiguredTest(PrefixTest(config.prefix, threshold), threshold, ("present",), allowed),
     }
     return [made[name] for name in config.tests]

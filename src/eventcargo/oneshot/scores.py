@@ -25,6 +25,8 @@ class EventScores:
     probability, positive if it promotes the label. Both are means over particles; `effect_sd` is the standard
     deviation of the effect over particles (0 if nothing is drawn). `before` and `entropy` describe the label
     given what the test conditions on, without the event; the information of an edge follows from them.
+    `others` are the other members of a set that decides the label only together: the event is scored with
+    them hidden.
     """
 
     rows: NDArray[np.int64]  # row of the batch
@@ -36,6 +38,7 @@ class EventScores:
     particles: NDArray[np.int64]  # number of particles used
     before: NDArray[np.float64] | None = None  # mean probability of the label without the event
     entropy: NDArray[np.float64] | None = None  # mean entropy of the label without the event, in nats
+    others: NDArray[np.int64] | None = None  # (n, 2) event types that stay hidden; -1: none
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -4,7 +4,8 @@ The strength of an event type for a label is KL(P(label | sequence) || P(label |
 hidden)); its effect is the difference of the two probabilities. All occurrences of a type are hidden
 together: where presence decides, hiding one of several changes nothing, and the type would be missed. A
 hidden event keeps its place and time, so hiding never makes neighbours of events that were not. An event that
-merely precedes or accompanies a cause changes nothing, because the cause itself remains visible.
+merely precedes or accompanies a cause changes nothing, because the cause itself remains visible. Event types
+of which each would have been enough are hidden together (`sets.py`).
 """
 
 from dataclasses import dataclass, fields
@@ -16,6 +17,16 @@ from numpy.typing import NDArray
 from eventcargo.batches import Batch, packed
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.scores import EventScores, bernoulli_entropy, bernoulli_kl, probability_change
+from eventcargo.oneshot.sets import (
+    MAX_SIZE,
+    NO_SETS,
+    EventSets,
+    HiddenTypes,
+    decisive_types,
+    sets_by_passes,
+    sets_by_sums,
+    with_members,
+)
 from eventcargo.vocabulary import UNK
 
 Ints = NDArray[np.int64]
@@ -59,13 +70,14 @@ class TotalTest:
 
     If a label's logit at the end is the linear term alone, hiding only changes a sum; otherwise each event
     type costs one forward pass over the sequence with the type hidden. `allowed`, (labels, V), marks the
-    pairs to score; no work is spent on others.
+    pairs to score; no work is spent on others. With `sets_above`, a threshold in nats, an event type that no
+    more than this shows alone is scored as a member of its strongest set, given that the others are hidden.
     """
 
     name = "total"
 
-    def __init__(self, allowed: Flags | None = None) -> None:
-        self.allowed = allowed
+    def __init__(self, allowed: Flags | None = None, sets_above: float | None = None) -> None:
+        self.allowed, self.sets_above = allowed, sets_above
 
     def score(
         self,
@@ -75,13 +87,26 @@ class TotalTest:
         seeds: Ints | None = None,  # noqa: ARG002 (nothing is drawn)
     ) -> EventScores:
         """Scores of the event types for the wanted labels; a pair without a row has strength 0."""
-        summed = model.linear_labels
-        blocks = []
-        if (wanted & summed).any():
-            blocks.append(_by_sums(model, batch, wanted & summed, self.allowed))
-        if (wanted & ~summed).any():
-            blocks.append(_by_passes(model, batch, wanted & ~summed, self.allowed))
-        return _joined(blocks)
+        parts = _hidden_parts(model, batch, wanted, self.allowed, self.sets_above)
+        return _joined([_scores(batch, alone, sets) for alone, sets in parts])
+
+
+def minimal_sets(
+    model: DensityModel, batch: Batch, wanted: Flags, threshold: float, allowed: Flags | None = None
+) -> EventSets:
+    """The minimal sets of one to three event types that decide the wanted labels, (B, labels)."""
+    parts = _hidden_parts(model, batch, wanted, allowed, threshold)
+    alone = [decisive_types(hidden, threshold) for hidden, _ in parts]
+    return EventSets.join([*alone, *(sets for _, sets in parts)])
+
+
+def _hidden_parts(
+    model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None, threshold: float | None
+) -> list[tuple[HiddenTypes, EventSets]]:
+    """Event types hidden one by one, and sets of them, for labels by sums and labels by passes."""
+    summed = model.linear_labels
+    ways = ((_by_sums, wanted & summed), (_by_passes, wanted & ~summed))
+    return [way(model, batch, asked, allowed, threshold) for way, asked in ways if asked.any()]
 
 
 def reach(model: DensityModel, batch: Batch, allowed: Flags | None = None) -> Floats:
@@ -104,8 +129,10 @@ def reach(model: DensityModel, batch: Batch, allowed: Flags | None = None) -> Fl
     return whole + changes.slope * gained
 
 
-def _by_sums(model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None) -> EventScores:
-    """Scores of labels whose logit is the linear term alone."""
+def _by_sums(
+    model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None, threshold: float | None
+) -> tuple[HiddenTypes, EventSets]:
+    """Labels whose logit is the linear term alone."""
     changes = model.hiding_changes(batch)
     assert changes is not None
     asked = wanted[changes.rows, changes.labels]
@@ -115,7 +142,10 @@ def _by_sums(model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | 
     slope, cap, whole = changes.slope[labels], changes.cap[labels], changes.logits[rows, labels]
     with_it = np.minimum(slope * whole, cap)
     without = np.minimum(slope * (whole - changes.taken[asked]), cap)
-    return _scores(rows, labels, _first_positions(Types.of(batch), rows, ids), with_it, without)
+    alone = HiddenTypes(rows, labels, ids, with_it, without)
+    if threshold is None:
+        return alone, NO_SETS
+    return alone, sets_by_sums(alone, changes, asked, threshold, model.vocabulary.numbered_kinds)
 
 
 @torch.inference_mode()
@@ -127,8 +157,10 @@ def end_logits(model: DensityModel, batch: Batch, columns: Ints) -> Floats:
     return logits
 
 
-def _by_passes(model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None) -> EventScores:
-    """Scores from one forward pass per event type that is wanted for some label."""
+def _by_passes(
+    model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None, threshold: float | None
+) -> tuple[HiddenTypes, EventSets]:
+    """Labels that need one forward pass per event type that is wanted for some label."""
     columns = np.flatnonzero(wanted.any(axis=0))
     types = Types.of(batch)
     asked = wanted[np.ix_(types.rows, columns)]  # (types, columns)
@@ -136,19 +168,40 @@ def _by_passes(model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags 
         asked &= allowed[np.ix_(columns, types.ids)].T
     types, asked = types.take(np.flatnonzero(asked.any(axis=1))), asked[asked.any(axis=1)]
     whole = end_logits(model, batch, columns)
-    order = np.argsort(batch.lengths[types.rows], kind="stable")
-    without = np.empty((len(order), len(columns)))
-    for block in packed(order, batch.lengths[types.rows], TOKENS):
-        without[block] = end_logits(model, hidden(batch, types.take(block)), columns)
+    without = _hidden_logits(model, batch, types.rows, types.ids[:, None], columns)
     at, column = np.nonzero(asked)
+    at, column = (each[np.lexsort((types.ids[at], column, types.rows[at]))] for each in (at, column))
     rows = types.rows[at]
-    return _scores(rows, columns[column], types.positions[at], whole[rows, column], without[at, column])
+    logits = whole[rows, column], without[at, column]
+    alone = HiddenTypes(rows, columns[column], types.ids[at], *logits)
+    if threshold is None:
+        return alone, NO_SETS
+
+    def hide(rows: Ints, labels: Ints, ids: Ints) -> Floats:
+        every = _hidden_logits(model, batch, rows, ids, columns)
+        return every[np.arange(len(rows)), np.searchsorted(columns, labels)]
+
+    return alone, sets_by_passes(alone, hide, threshold, model.vocabulary.numbered_kinds)
+
+
+def _hidden_logits(model: DensityModel, batch: Batch, rows: Ints, ids: Ints, columns: Ints) -> Floats:
+    """Logits of some labels with the event types of each row, (n, any number), hidden: (n, labels)."""
+    order = np.argsort(batch.lengths[rows], kind="stable")
+    logits = np.empty((len(rows), len(columns)))
+    for block in packed(order, batch.lengths[rows], TOKENS):
+        logits[block] = end_logits(model, _copies(batch, rows[block], ids[block]), columns)
+    return logits
 
 
 def hidden(batch: Batch, types: Types) -> Batch:
     """One copy of the sequence per event type, with that type hidden."""
-    copies = batch.rows(types.rows, int(batch.lengths[types.rows].max(initial=1)))
-    return copies.hide(copies.ids == types.ids[:, None])
+    return _copies(batch, types.rows, types.ids[:, None])
+
+
+def _copies(batch: Batch, rows: Ints, ids: Ints) -> Batch:
+    """One copy of the sequence per row, with the event types of the row hidden."""
+    copies = batch.rows(rows, int(batch.lengths[rows].max(initial=1)))
+    return copies.hide((copies.ids[:, :, None] == ids[:, None, :]).any(axis=2))
 
 
 def _first_positions(types: Types, rows: Ints, ids: Ints) -> Ints:
@@ -157,26 +210,31 @@ def _first_positions(types: Types, rows: Ints, ids: Ints) -> Ints:
     return types.positions[at]
 
 
-def _scores(rows: Ints, labels: Ints, positions: Ints, whole: Floats, without: Floats) -> EventScores:
+def _scores(batch: Batch, alone: HiddenTypes, sets: EventSets) -> EventScores:
     """Scores from logits with and without an event type, sorted by row, label and position."""
-    pair = torch.from_numpy(whole), torch.from_numpy(without)
+    with_it, without, others = with_members(alone, sets)
+    pair = torch.from_numpy(with_it), torch.from_numpy(without)
     strength, effect = bernoulli_kl(*pair).numpy(), probability_change(*pair).numpy()
-    order = np.lexsort((positions, labels, rows))
-    zeros, ones = np.zeros(len(rows)), np.ones(len(rows), np.int64)
+    positions = _first_positions(Types.of(batch), alone.rows, alone.ids)
+    order = np.lexsort((positions, alone.labels, alone.rows))
+    zeros, ones = np.zeros(len(order)), np.ones(len(order), np.int64)
     before, entropy = torch.sigmoid(pair[1]).numpy(), bernoulli_entropy(pair[1]).numpy()
-    return EventScores(rows, labels, positions, strength, effect, zeros, ones, before, entropy).take(order)
+    columns = (strength, effect, zeros, ones, before, entropy, others)
+    return EventScores(alone.rows, alone.labels, positions, *columns).take(order)
 
 
 def _joined(blocks: list[EventScores]) -> EventScores:
-    whole = ("rows", "labels", "positions", "particles")
     columns = {
-        field.name: np.concatenate(
-            [
-                np.zeros(0, np.int64 if field.name in whole else np.float64),
-                *(getattr(block, field.name) for block in blocks),
-            ]
-        )
+        field.name: np.concatenate([_none(field.name), *(getattr(block, field.name) for block in blocks)])
         for field in fields(EventScores)
     }
     joined = EventScores(**columns)
     return joined.take(np.lexsort((joined.positions, joined.labels, joined.rows)))
+
+
+def _none(name: str) -> NDArray[np.int64] | Floats:
+    """An empty column of scores."""
+    if name == "others":
+        return np.zeros((0, MAX_SIZE - 1), np.int64)
+    is_whole = name in ("rows", "labels", "positions", "particles")
+    return np.zeros(0, np.int64) if is_whole else np.zeros(0)

@@ -26,6 +26,11 @@ MAX_EVENTS = 200
 STRENGTHS = ("label", "polarity", "event", "sequence", "strength")
 """Columns of an edge by which sequences are chosen."""
 
+SHOWN = ("test", "event", "position", "effect", "others")
+"""Columns of an edge that are shown."""
+
+Edge = tuple[str, str, int, float, Sequence[str] | None]
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -35,6 +40,7 @@ class Shown:
     carries: bool
     positions: NDArray[np.int64]
     effects: Mapping[int, float]  # by position
+    sets: Mapping[tuple[str, ...], int]  # event types of which each would have been enough, and their sign
 
 
 def choose(graph: LabelGraph, table: EdgeTable | EdgeFolder, max_sequences: int) -> pl.DataFrame:
@@ -45,9 +51,10 @@ def choose(graph: LabelGraph, table: EdgeTable | EdgeFolder, max_sequences: int)
     >>> choose(LabelGraph.from_boundaries({"brake": []}), EdgeTable.join([]), max_sequences=8).columns
     ['label', 'polarity', 'sequence']
     """
-    wanted = _semi_joined(table, graph.edges.select("label", "event")).select(STRENGTHS)
-    strongest = wanted.group_by("label", "polarity", "event", "sequence").agg(pl.col("strength").max())
-    cause = ["label", "polarity", "event"]
+    together = (pl.col("others").list.len() > 0).fill_null(False).alias("together")
+    wanted = _semi_joined(table, graph.edges.select("label", "event")).select(*STRENGTHS, together)
+    cause = ["label", "polarity", "event", "together"]
+    strongest = wanted.group_by(*cause, "sequence").agg(pl.col("strength").max())
     least = pl.col("strength").top_k(CANDIDATES).min().over(cause)  # sorting all edges takes longer
     near = strongest.filter(pl.col("strength") >= least).sort([*cause, "strength", "sequence"])
     near = near.filter(pl.int_range(pl.len()).reverse().over(cause) < CANDIDATES)
@@ -71,18 +78,23 @@ def _semi_joined(table: EdgeTable | EdgeFolder, wanted: pl.DataFrame) -> pl.Data
 
 
 def _cover(edges: pl.DataFrame, max_sequences: int) -> list[str]:
-    """Up to `max_sequences` sequences, those with the most causes not yet shown first, then the strongest."""
-    shows: dict[str, dict[str, float]] = {}
-    for sequence, event, strength in edges.select("sequence", "event", "strength").iter_rows():
-        shows.setdefault(sequence, {})[event] = strength
+    """Up to `max_sequences` sequences, those with the most causes not yet shown first, then the strongest.
+
+    A cause that acts alone, and the same cause as one of several that were each enough, are shown both.
+    """
+    shows: dict[str, dict[tuple[str, bool], float]] = {}
+    columns = ("sequence", "strength", "event", "together")
+    for sequence, strength, *cause in edges.select(columns).iter_rows():
+        shows.setdefault(sequence, {})[tuple(cause)] = strength
     chosen: list[str] = []
-    unseen = set(edges["event"])
+    every = {cause for causes in shows.values() for cause in causes}
+    unseen = set(every)
     while shows and len(chosen) < max_sequences:
         best = min(
             shows, key=lambda name: (-len(unseen & shows[name].keys()), -sum(shows[name].values()), name)
         )
         unseen -= shows.pop(best).keys()
-        unseen = unseen or set(edges["event"])
+        unseen = unseen or set(every)
         chosen.append(best)
     return chosen
 
@@ -98,27 +110,35 @@ def show(
     sequences = data.select(named)
     row_of = {name: row for row, name in enumerate(named)}
     chosen_edges = _semi_joined(table, chosen)
-    edges: dict[tuple[str, str], list[tuple[str, str, int, float]]] = {}
-    for label, sequence, *edge in chosen_edges.select(
-        "label", "sequence", "test", "event", "position", "effect"
-    ).iter_rows():
+    edges: dict[tuple[str, str], list[Edge]] = {}
+    for label, sequence, *edge in chosen_edges.select("label", "sequence", *SHOWN).iter_rows():
         edges.setdefault((label, sequence), []).append(tuple(edge))
     for label, polarity, name in chosen.iter_rows():
         sequence = sequences[row_of[name]]
         effects = _effects(edges[label, name], sequence.events)
         positions = _nearest(len(sequence), effects)
         is_cause = [sequence.events[at] not in data.kinds.adjusted for at in positions]
-        yield label, Shown(sequence, polarity == "present", positions[is_cause], effects)
+        sets = _sets(edges[label, name], sequence.events)
+        yield label, Shown(sequence, polarity == "present", positions[is_cause], effects, sets)
 
 
-def _effects(edges: list[tuple[str, str, int, float]], events: Sequence[str]) -> dict[int, float]:
+def _sets(edges: list[Edge], events: Sequence[str]) -> dict[tuple[str, ...], int]:
+    """The sets in which event types were hidden together, each in the order of first occurrence."""
+    sets = dict[tuple[str, ...], int]()
+    for _, event, _, effect, others in sorted(edges, key=lambda edge: edge[2]):
+        if others:
+            sets[tuple(sorted((event, *others), key=events.index))] = 1 if effect > 0 else -1
+    return sets
+
+
+def _effects(edges: list[Edge], events: Sequence[str]) -> dict[int, float]:
     """The effects by position.
 
     Total conditioning gives one effect to all occurrences of a type together, the prefix test one to each.
     If both tests were run, total conditioning counts.
     """
-    effects = {position: effect for test, _, position, effect in edges if test == "prefix"}
-    together = {event: effect for test, event, _, effect in edges if test == "total"}
+    effects = {position: effect for test, _, position, effect, _ in edges if test == "prefix"}
+    together = {event: effect for test, event, _, effect, _ in edges if test == "total"}
     effects |= {at: together[event] for at, event in enumerate(events) if event in together}
     return effects
 

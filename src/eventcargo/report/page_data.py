@@ -212,6 +212,7 @@ def _timeline(shown: Shown, time_kind: TimeKind, names: NameTable) -> dict[str, 
         "times": _since_start(times) if time_kind != "order" else None,
         "at": list(effects),
         "effects": list(effects.values()),
+        "sets": [[sign, *map(names.number, events)] for events, sign in shown.sets.items()],
     }
 
 

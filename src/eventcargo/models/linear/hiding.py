@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from eventcargo.batches import Batch
 from eventcargo.features import sides
-from eventcargo.models.density import HidingChanges
+from eventcargo.models.density import HidingChanges, SharedWeights
 from eventcargo.models.linear.folds import N_FOLDS
 from eventcargo.models.linear.term import LinearTerm
 
@@ -63,7 +63,18 @@ class Hiding:
         logits = np.tile(self._bias, (len(batch.ids), 1))
         np.add.at(logits, (rows, labels), values)
         slope, cap = np.ones(len(self._bias)), np.full(len(self._bias), np.inf)
-        return HidingChanges(logits, *self._by_type(rows, labels, keys, values), slope, cap)
+        by_type, shared = self._by_type(rows, labels, keys, values), self._shared(rows, labels, keys, values)
+        return HidingChanges(logits, *by_type, slope, cap, shared)
+
+    def _shared(
+        self, rows: Ints, labels: Ints, keys: Ints, values: NDArray[np.float64]
+    ) -> SharedWeights | None:
+        """The weights of features about two event types."""
+        two = np.flatnonzero(self._about[1][keys] >= 0)
+        if not len(two):
+            return None
+        first, second = (side[keys[two]] for side in self._about)
+        return SharedWeights(rows[two], labels[two], first, second, values[two])
 
     def _by_type(
         self, rows: Ints, labels: Ints, keys: Ints, values: NDArray[np.float64]

@@ -91,14 +91,26 @@ function sequenceView(label, sequence, opened) {
     ontoggle: () => { if (view.open && !inside.childElementCount) inside.append(...insideOf(sequence, shown)); }},
   element('summary', {}, element('span', {class: 'sequence-head'}, named(sequence.id, 40),
     element('span', {class: 'polarity'}, sequence.carries ? 'carries the label' : 'does not carry the label'),
-    element('span', {class: 'faint'}, count(sequence.n, 'event'))), room), inside);
+    element('span', {class: 'faint'}, count(sequence.n, 'event'))), room, sequence.sets.map(set => together(sequence, set))), inside);
   return {view, room, draw: width => room.replaceChildren(timeline(sequence, width))};
+}
+
+// Event types of which each would have been enough, in a sentence.
+function together(sequence, [sign, ...events]) {
+  const all = events.map(event => named(names[event], 32)), two = events.length === 2;
+  const joined = last => all.map((name, at) => [at === 0 ? '' : at < all.length - 1 ? ', ' : last, name]);
+  const enough = `: given the rest, ${two ? 'either of these two' : 'any one of these three'} would have been enough.`;
+  const said = sign > 0
+    ? [two ? 'With neither ' : 'With none of ', joined(two ? ' nor ' : ' and '), `, the label would not ${sequence.carries ? 'have happened' : 'be expected'}`]
+    : [joined(' and '), sequence.carries ? ' made the label improbable' : ' held the label off'];
+  return element('div', {class: 'together'}, said, enough);
 }
 
 function insideOf(sequence, shown) {
   return [
     element('p', {class: 'aside'}, sequence.times && shown ? `From ${when(sequence, 0)} to ${when(sequence, shown - 1)}. ` : '',
       shown < sequence.n ? `Showing the ${count(shown)} of ${count(sequence.n, 'event')} nearest to a cause. ` : '',
-      'Each number is the change in the label\u2019s probability due to the event, given all others.'),
+      'Each number is the change in the label\u2019s probability due to the event, given all others',
+      sequence.sets.length ? '; where one of several would have been enough, with the others hidden.' : '.'),
     eventList(sequence)];
 }
