@@ -50,7 +50,7 @@ def long_pause(own: Own, limit: float = 15.0) -> bool:
     return any(later - earlier > limit for earlier, later in pairwise(own.when[0]))
 
 
-def steady(own: Own, ratio: float = 3.0) -> bool:
+def steady(own: Own, ratio: float = 4.0) -> bool:
     gaps = [later - earlier for earlier, later in pairwise(own.at[0])]
     return len(gaps) > 1 and max(gaps) < ratio * min(gaps)
 
@@ -72,9 +72,9 @@ def long_on(own: Own, limit: float = 18.0) -> bool:
     return sum(later - earlier for (earlier, is_on), (later, _) in steps if is_on) > limit
 
 
-def most_often(own: Own) -> bool:
-    a, b, c = map(len, own.at)
-    return a > max(b, c)
+def more_between(own: Own) -> bool:
+    a, b, c = own.at
+    return bool(a) and sum(a[0] < at < a[-1] for at in b) > sum(a[0] < at < a[-1] for at in c)
 
 
 def not_between(own: Own) -> bool:
@@ -98,14 +98,19 @@ class Unnamed:
 
 
 KINDS: Mapping[str, Unnamed] = {
-    "even": Unnamed("even number of {0}", (0,), ((1, 6),), even),
+    "even": Unnamed("even number of {0}", (0,), ((1, 7),), even),
     "early only": Unnamed("{0} in the first half and not in the second", (0,), ((1, 2),), early_only),
     "long pause": Unnamed("more than 15 between two successive {0}", (0,), ((2, 4),), long_pause),
-    "steady": Unnamed("longest gap of {0} less than 3 times its shortest", (0,), ((3, 4),), steady),
+    "steady": Unnamed("longest gap of {0} less than 4 times its shortest", (0,), ((4, 4),), steady),
     "enclosed": Unnamed("{1} between two {0} less than 12 apart in time", (0, 0), ((2, 4), (1, 3)), enclosed),
     "second after first": Unnamed("second {0} after first {1}", (0, 0), ((3, 6), (1, 2)), second_after_first),
     "long on": Unnamed("more than 18 between {0} and the next {1}", (1, -1), ((1, 3), (1, 3)), long_on),
-    "most often": Unnamed("more {0} than {1} and than {2}", (1, -1, -1), ((1, 4),) * 3, most_often),
+    "more between": Unnamed(
+        "more {1} than {2} between the first and the last {0}",
+        (0, 1, -1),
+        ((2, 3), (2, 3), (2, 3)),
+        more_between,
+    ),
     "not between": Unnamed(
         "{0}, {1} and {2}, which is not between the first {0} and the last {1}",
         (0, 0, 0),
