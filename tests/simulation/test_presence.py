@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from eventcargo.simulation import Simulated, simulate
 
-REGIMES = ("ordered", "follows", "repeat", "timing", "recency")
+FLIPPED = ("ordered", "follows", "repeat", "timing", "recency")
+REGIMES = (*FLIPPED, "state", "switch", "window")
 
 
 @pytest.fixture(scope="module", params=REGIMES)
@@ -46,7 +47,7 @@ def test_the_share_of_carriers_is_as_asked_for(simulated: Simulated) -> None:
     assert simulated.data.support / 3_000 == pytest.approx(0.4, abs=0.03)
 
 
-@pytest.mark.parametrize("regime", REGIMES)
+@pytest.mark.parametrize("regime", FLIPPED)
 def test_noise_flips_its_share_of_labels(regime: str) -> None:
     clean = simulate(regime, sequences=1_000).data.label_matrix().toarray()
     noisy = simulate(regime, sequences=1_000, label_noise=0.1).data.label_matrix().toarray()

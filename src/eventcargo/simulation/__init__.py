@@ -13,6 +13,7 @@ from eventcargo.simulation.family import FamilyConfig, simulate_family
 from eventcargo.simulation.fleet import FleetConfig, simulate_fleet
 from eventcargo.simulation.follows import FollowsConfig, simulate_follows
 from eventcargo.simulation.log_odds import LogOddsConfig, simulate_log_odds
+from eventcargo.simulation.mixed import MixedConfig, simulate_mixed
 from eventcargo.simulation.noisy import NoisyConfig, simulate_noisy
 from eventcargo.simulation.noisy_or import NoisyOrConfig, simulate_noisy_or
 from eventcargo.simulation.ordered import OrderedConfig, simulate_ordered
@@ -22,8 +23,11 @@ from eventcargo.simulation.repeat import RepeatConfig, simulate_repeat
 from eventcargo.simulation.scarce import ScarceConfig, simulate_scarce
 from eventcargo.simulation.short import ShortConfig, simulate_short
 from eventcargo.simulation.simulated import Simulated
+from eventcargo.simulation.state import StateConfig, simulate_state
+from eventcargo.simulation.switch import SwitchConfig, simulate_switch
 from eventcargo.simulation.timing import TimingConfig, simulate_timing
 from eventcargo.simulation.twins import TwinsConfig, simulate_twins
+from eventcargo.simulation.window import WindowConfig, simulate_window
 
 __all__ = [
     "RAW_REGIMES",
@@ -60,6 +64,10 @@ REGIMES: Mapping[str, Regime] = {
     "repeat": Regime(RepeatConfig, simulate_repeat),
     "timing": Regime(TimingConfig, simulate_timing),
     "recency": Regime(RecencyConfig, simulate_recency),
+    "state": Regime(StateConfig, simulate_state),
+    "switch": Regime(SwitchConfig, simulate_switch),
+    "window": Regime(WindowConfig, simulate_window),
+    "mixed": Regime(MixedConfig, simulate_mixed),
     "chain": Regime(ChainConfig, simulate_chain),
     "confounded": Regime(ConfoundedConfig, simulate_confounded),
     "short": Regime(ShortConfig, simulate_short),

@@ -48,6 +48,15 @@ class TrueRule:
         promoting = {event: 1 for each in self.conjunctions for event in each.present}
         return promoting | {event: -1 for each in self.conjunctions for event in each.absent}
 
+    def over(self, events: Sequence[int]) -> "TrueRule":
+        """The same rule with event type i replaced by `events[i]`."""
+        return TrueRule(
+            tuple(
+                Conjunction(tuple(events[i] for i in each.present), tuple(events[i] for i in each.absent))
+                for each in self.conjunctions
+            )
+        )
+
     def cause(self, names: Sequence[str]) -> Cause:
         return Cause(self.signs, self.text(names))
 
@@ -57,7 +66,7 @@ class Presence:
 
     def __init__(
         self,
-        sequences: NDArray[np.int32],
+        sequences: NDArray[np.integer],
         events: NDArray[np.int32],
         n_sequences: int,
         wanted: Iterable[int],

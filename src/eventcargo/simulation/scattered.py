@@ -1,6 +1,6 @@
 """Planted events amid background events whose number and types are independent of everything else.
 
-The regimes `noisy_or`, `log_odds` and `family` share these settings and parts.
+The regimes `noisy_or`, `log_odds`, `family` and `mixed` share these settings and parts.
 """
 
 from dataclasses import dataclass
@@ -75,13 +75,21 @@ def amid_background(
     places: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Lengths and all events in order: `types` where `present`, at their `places`, amid background."""
-    n = config.sequences
     rows, columns = np.nonzero(present)
     planted = Planted(rows.astype(np.int32), types[columns], places[rows, columns])
+    lengths, occurrences = fill_up(rng, config, planted, types)
+    return lengths, occurrences.events
+
+
+def fill_up(
+    rng: np.random.Generator, config: ScatteredConfig, planted: Planted, types: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], Planted]:
+    """Lengths and all events in order: the planted events amid background of all types but `types`."""
+    n = config.sequences
     common = np.setdiff1d(np.arange(config.event_types, dtype=np.int32), types)
     counts = rng.integers(config.background_min, config.background_max, n, endpoint=True)
     sequences = np.repeat(np.arange(n, dtype=np.int32), counts)
     filling = Topics(rng, common, config.topics, config.zipf).draw(rng, n, sequences)
     everything = Planted.join([planted, Planted(sequences, filling, rng.random(len(sequences)))])
     order = np.lexsort((everything.places, everything.sequences))
-    return np.bincount(everything.sequences, minlength=n), everything.events[order]
+    return np.bincount(everything.sequences, minlength=n), everything.take(order)

@@ -72,16 +72,10 @@ def simulate_short(config: ShortConfig, seed: int = 0) -> Simulated:
 
 
 def _draw_rules(types: NDArray[np.int32], labels: int) -> list[TrueRule]:
-    """The rule of each label: a shape, filled with the next three event types."""
-    rules = []
-    for label in range(labels):
-        own = types[3 * label : 3 * label + 3].tolist()
-        filled = [
-            Conjunction(tuple(own[i] for i in shape.present), tuple(own[i] for i in shape.absent))
-            for shape in SHAPES[label % len(SHAPES)].conjunctions
-        ]
-        rules.append(TrueRule(tuple(filled)))
-    return rules
+    """The rule of each label: a shape over the next three event types."""
+    return [
+        SHAPES[label % len(SHAPES)].over(types[3 * label : 3 * label + 3].tolist()) for label in range(labels)
+    ]
 
 
 def _weights(types: NDArray[np.int32], rules: list[TrueRule]) -> NDArray[np.float64]:
