@@ -4,12 +4,13 @@ import pytest
 from eventcargo.batches import Batches
 from eventcargo.models import Oracle
 from eventcargo.models.counts import Counts
+from eventcargo.models.density import hidden
 from eventcargo.oneshot.cases import select_cases
 from eventcargo.oneshot.config import CasesConfig, PrefixConfig
 from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.score_shard import ConfiguredTest, score_shard, sequence_seeds
 from eventcargo.oneshot.thresholds import StaticThreshold
-from eventcargo.oneshot.total import TotalTest, Types, hidden
+from eventcargo.oneshot.total import TotalTest, Types
 from eventcargo.simulation.exact import ExactConfig, ExactProcess
 
 
@@ -58,7 +59,7 @@ def test_an_edge_tells_of_the_label_without_its_event(process: ExactProcess) -> 
     assert scores.entropy is not None
     types, best = Types.of(batch), int(scores.strength.argmax())
     at = np.flatnonzero((types.rows == scores.rows[best]) & (types.positions == scores.positions[best]))
-    without = hidden(batch, types.take(at))
+    without = hidden(batch, types.rows[at], types.ids[at, None])
     logits = model.densities(without, labels_at=without.at_end, label_columns=scores.labels[[best]]).labels
     assert logits is not None
     p = float(logits.double().sigmoid())

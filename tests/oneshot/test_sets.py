@@ -12,7 +12,7 @@ from eventcargo.batches import Batch, Batches
 from eventcargo.event_kinds import EventKinds
 from eventcargo.features import N_BUCKETS
 from eventcargo.models.calibration import Calibration
-from eventcargo.models.density import DensityModel, HidingChanges
+from eventcargo.models.density import DensityModel, HidingChanges, end_logits
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
@@ -21,7 +21,7 @@ from eventcargo.oneshot.extract import extract
 from eventcargo.oneshot.score_shard import BLOCK
 from eventcargo.oneshot.scores import bernoulli_kl
 from eventcargo.oneshot.sets import NONE, EventSets
-from eventcargo.oneshot.total import TotalTest, end_logits, minimal_sets
+from eventcargo.oneshot.total import TotalTest, minimal_sets
 from eventcargo.simulation.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import SPECIAL
 

@@ -8,11 +8,11 @@ import torch
 from eventcargo import EventDataset
 from eventcargo.batches import Batch, Batches
 from eventcargo.models.counts import Counts
-from eventcargo.models.density import DensityModel, walk
+from eventcargo.models.density import DensityModel, end_logits, hidden, walk
 from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.scores import EventScores, bernoulli_kl
-from eventcargo.oneshot.total import TotalTest, Types, end_logits, hidden, reach
+from eventcargo.oneshot.total import TotalTest, Types, reach
 from eventcargo.simulation.exact import ExactConfig, ExactProcess
 from eventcargo.vocabulary import UNK
 
@@ -105,7 +105,8 @@ def test_strength_is_the_divergence_of_the_whole_from_what_is_left(
 ) -> None:
     batch, label = batch_of(fitted, chain, 3), np.array([0])
     types = Types.of(batch)
-    whole, left = end_logits(fitted, batch, label), end_logits(fitted, hidden(batch, types), label)
+    copies = hidden(batch, types.rows, types.ids[:, None])
+    whole, left = end_logits(fitted, batch, label), end_logits(fitted, copies, label)
     expected = bernoulli_kl(torch.from_numpy(whole[types.rows]), torch.from_numpy(left)).numpy()[:, 0]
     found = by_pair(TotalTest().score(fitted, batch, all_wanted(fitted, batch)), batch)
     pairs = zip(types.rows.tolist(), types.ids.tolist(), strict=True)
@@ -168,7 +169,7 @@ def test_a_hidden_type_is_unknown_in_its_own_copy_only() -> None:
     ids = np.array([[1, 4, 5, 4, 2], [1, 5, 2, 0, 0]])
     batch = Batch(ids, np.zeros(ids.shape, np.float32), np.array([5, 3]), np.zeros((2, 0), np.float32))
     types = Types.of(batch)
-    found = hidden(batch, types)
+    found = hidden(batch, types.rows, types.ids[:, None])
     assert found.ids.tolist() == [[1, UNK, 5, UNK, 2], [1, 4, UNK, 4, 2], [1, UNK, 2, 0, 0]]
     assert found.lengths.tolist() == [5, 5, 3]
 
@@ -177,7 +178,7 @@ def test_copies_are_as_wide_as_they_need_to_be() -> None:
     ids = np.array([[1, 4, 5, 4, 2], [1, 5, 2, 0, 0]])
     batch = Batch(ids, np.zeros(ids.shape, np.float32), np.array([5, 3]), np.zeros((2, 0), np.float32))
     types = Types.of(batch)
-    assert hidden(batch, types.take(np.array([2]))).ids.tolist() == [[1, UNK, 2]]
+    assert hidden(batch, types.rows[2:3], types.ids[2:3, None]).ids.tolist() == [[1, UNK, 2]]
 
 
 def test_what_is_unknown_is_not_hidden() -> None:
@@ -198,7 +199,8 @@ def test_reach_is_the_highest_logit_with_one_type_hidden(fitted: Transformer, ch
                     for name in ("ids", "times", "lengths", "labels", "values")
                 },
             )
-            copies = hidden(one, Types.of(one))
+            types = Types.of(one)
+            copies = hidden(one, types.rows, types.ids[:, None])
             logits = [
                 fitted.densities(part, labels_at=part.at_end, label_columns=np.array([label])).labels
                 for part in (one, copies)

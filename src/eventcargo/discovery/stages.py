@@ -63,7 +63,7 @@ Result = TypeVar("Result")
 NOTED_EVERY = 10.0
 """Seconds between two updates of a running stage's time in run.json."""
 
-TRAINING_FILES = ("linear.safetensors", "checkpoint.safetensors", MODEL)
+TRAINING_FILES = ("linear.safetensors", "focused.safetensors", "checkpoint.safetensors", MODEL)
 """Files that training writes to the folder of a run; if one exists, training has begun."""
 
 FREE = ("device", "workers")

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from eventcargo.batches import Batch, Batches, report_cuts
+from eventcargo.batches import Batch, Batches, packed, report_cuts
 from eventcargo.errors import ConfigError, DataError, argument, counted
 from eventcargo.events import EventDataset
 from eventcargo.vocabulary import Vocabulary
@@ -27,6 +27,9 @@ take a third longer, because fewer of them stay in the cache."""
 
 COLUMNS_AT_ONCE = 2_048
 """Event types whose logits and exponentials are computed at once on a CPU, so that they stay in the cache."""
+
+HIDDEN_TOKENS = 8_192
+"""Positions per forward pass over sequences with hidden event types."""
 
 IMPOSSIBLE = -1e4
 """The logit of an id that cannot come next: its softmax is exactly 0, and unlike -inf it makes no NaN."""
@@ -151,6 +154,30 @@ class DensityModel(Protocol):
         """
         return None
 
+    def hiding_matters(self, label_columns: NDArray[np.int64]) -> NDArray[np.bool_] | None:  # noqa: ARG002
+        """Which ids can change each of some labels' logits by being hidden: (labels, V); None: all."""
+        return None
+
+    def hidden_logits(
+        self,
+        batch: Batch,
+        rows: NDArray[np.int64],
+        ids: NDArray[np.int64],
+        labels: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Logits of a label of each row at its end, with event types of the row hidden: (n,).
+
+        `rows` may repeat rows of the batch; `ids`, (n, any number), are hidden, negative ones are none.
+        """
+        columns = np.unique(labels)
+        copies = np.column_stack([rows, ids])
+        distinct, which = np.unique(copies, axis=0, return_inverse=True)
+        lengths = batch.lengths[distinct[:, 0]]
+        logits = np.empty((len(distinct), len(columns)))
+        for block in packed(np.argsort(lengths, kind="stable"), lengths, HIDDEN_TOKENS):
+            logits[block] = end_logits(self, hidden(batch, distinct[block, 0], distinct[block, 1:]), columns)
+        return logits[which.ravel(), np.searchsorted(columns, labels)]
+
     def next_events(
         self,
         batch: Batch,
@@ -187,6 +214,21 @@ class DensityModel(Protocol):
             of_sequence = logits[of_pair, column].view(n, -1)
             result[pair, :, : of_sequence.shape[1]] = of_sequence
         return result
+
+
+def hidden(batch: Batch, rows: NDArray[np.int64], ids: NDArray[np.int64]) -> Batch:
+    """One copy of the sequence per row, with the event types of the row, (n, any number), hidden."""
+    copies = batch.rows(rows, int(batch.lengths[rows].max(initial=1)))
+    return copies.hide((copies.ids[:, :, None] == ids[:, None, :]).any(axis=2))
+
+
+@torch.inference_mode()
+def end_logits(model: DensityModel, batch: Batch, columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Logits of some labels given the whole sequences: (B, labels)."""
+    labels = model.densities(batch, labels_at=batch.at_end, label_columns=columns).labels
+    assert labels is not None
+    logits: NDArray[np.float64] = labels.double().cpu().numpy()
+    return logits
 
 
 def names_fingerprint(model: DensityModel) -> str:

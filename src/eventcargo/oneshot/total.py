@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from eventcargo.batches import Batch, packed
-from eventcargo.models.density import DensityModel
+from eventcargo.batches import Batch
+from eventcargo.models.density import DensityModel, end_logits
 from eventcargo.oneshot.scores import EventScores, bernoulli_entropy, bernoulli_kl, probability_change
 from eventcargo.oneshot.sets import (
     MAX_SIZE,
@@ -32,9 +32,6 @@ from eventcargo.vocabulary import UNK
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-
-TOKENS = 8_192
-"""Positions per forward pass over sequences with a hidden event type."""
 
 
 @dataclass(frozen=True)
@@ -148,15 +145,6 @@ def _by_sums(
     return alone, sets_by_sums(alone, changes, asked, threshold, model.vocabulary.numbered_kinds)
 
 
-@torch.inference_mode()
-def end_logits(model: DensityModel, batch: Batch, columns: Ints) -> Floats:
-    """Logits of some labels given the whole sequences: (B, labels)."""
-    labels = model.densities(batch, labels_at=batch.at_end, label_columns=columns).labels
-    assert labels is not None
-    logits: Floats = labels.double().cpu().numpy()
-    return logits
-
-
 def _by_passes(
     model: DensityModel, batch: Batch, wanted: Flags, allowed: Flags | None, threshold: float | None
 ) -> tuple[HiddenTypes, EventSets]:
@@ -166,42 +154,22 @@ def _by_passes(
     asked = wanted[np.ix_(types.rows, columns)]  # (types, columns)
     if allowed is not None:
         asked &= allowed[np.ix_(columns, types.ids)].T
-    types, asked = types.take(np.flatnonzero(asked.any(axis=1))), asked[asked.any(axis=1)]
+    matters = model.hiding_matters(columns)
+    if matters is not None:
+        asked &= matters[:, types.ids].T
     whole = end_logits(model, batch, columns)
-    without = _hidden_logits(model, batch, types.rows, types.ids[:, None], columns)
     at, column = np.nonzero(asked)
     at, column = (each[np.lexsort((types.ids[at], column, types.rows[at]))] for each in (at, column))
-    rows = types.rows[at]
-    logits = whole[rows, column], without[at, column]
-    alone = HiddenTypes(rows, columns[column], types.ids[at], *logits)
+    rows, ids, labels = types.rows[at], types.ids[at], columns[column]
+    without = model.hidden_logits(batch, rows, ids[:, None], labels)
+    alone = HiddenTypes(rows, labels, ids, whole[rows, column], without)
     if threshold is None:
         return alone, NO_SETS
 
     def hide(rows: Ints, labels: Ints, ids: Ints) -> Floats:
-        every = _hidden_logits(model, batch, rows, ids, columns)
-        return every[np.arange(len(rows)), np.searchsorted(columns, labels)]
+        return model.hidden_logits(batch, rows, ids, labels)
 
     return alone, sets_by_passes(alone, hide, threshold, model.vocabulary.numbered_kinds)
-
-
-def _hidden_logits(model: DensityModel, batch: Batch, rows: Ints, ids: Ints, columns: Ints) -> Floats:
-    """Logits of some labels with the event types of each row, (n, any number), hidden: (n, labels)."""
-    order = np.argsort(batch.lengths[rows], kind="stable")
-    logits = np.empty((len(rows), len(columns)))
-    for block in packed(order, batch.lengths[rows], TOKENS):
-        logits[block] = end_logits(model, _copies(batch, rows[block], ids[block]), columns)
-    return logits
-
-
-def hidden(batch: Batch, types: Types) -> Batch:
-    """One copy of the sequence per event type, with that type hidden."""
-    return _copies(batch, types.rows, types.ids[:, None])
-
-
-def _copies(batch: Batch, rows: Ints, ids: Ints) -> Batch:
-    """One copy of the sequence per row, with the event types of the row hidden."""
-    copies = batch.rows(rows, int(batch.lengths[rows].max(initial=1)))
-    return copies.hide((copies.ids[:, :, None] == ids[:, None, :]).any(axis=2))
 
 
 def _first_positions(types: Types, rows: Ints, ids: Ints) -> Ints:

@@ -36,7 +36,7 @@ class RunFolder:
 
     def __init__(self, folder: Path, settings: Mapping[str, Any], resume: bool) -> None:
         self.checkpoint, self.model = folder / "checkpoint.safetensors", folder / "model"
-        self.linear = folder / "linear.safetensors"
+        self.linear, self.focused = folder / "linear.safetensors", folder / "focused.safetensors"
         self._settings = dict(settings)
         existing = [path for path in (self.linear, self.checkpoint, self.model) if path.exists()]
         if existing and not resume:
@@ -50,17 +50,17 @@ class RunFolder:
         check_same_settings(self.checkpoint, header["settings"], self._settings)
         return header["state"], tensors
 
-    def read_linear(self) -> tuple[float, dict[str, Tensor]] | None:
-        """Seconds of the fit and tensors of the linear term; None if it is not fitted yet."""
-        if not self.linear.exists():
+    def read_term(self, path: Path) -> tuple[float, dict[str, Tensor]] | None:
+        """Seconds of the fit and tensors of a fitted term; None if it is not fitted yet."""
+        if not path.exists():
             return None
-        header, tensors = read_tensors(self.linear)
-        check_same_settings(self.linear, header["settings"], self._settings)
+        header, tensors = read_tensors(path)
+        check_same_settings(path, header["settings"], self._settings)
         return header["seconds"], tensors
 
-    def write_linear(self, seconds: float, tensors: Mapping[str, Tensor]) -> None:
-        """Store the linear term, so that it is fitted only once."""
-        write_tensors(self.linear, tensors, {"settings": self._settings, "seconds": seconds})
+    def write_term(self, path: Path, seconds: float, tensors: Mapping[str, Tensor]) -> None:
+        """Store a fitted term, so that it is fitted only once."""
+        write_tensors(path, tensors, {"settings": self._settings, "seconds": seconds})
 
     def write(self, state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         """Replace the checkpoint."""

@@ -29,7 +29,7 @@ def run_term(
     deadline: Deadline,
 ) -> tuple[LinearTerm, float]:
     """The linear term of the training sequences, the same in all processes, and the seconds it took."""
-    stored = folder.read_linear() if folder else None
+    stored = folder.read_term(folder.linear) if folder else None
     if stored is not None:
         return LinearTerm.from_tensors(stored[1]), stored[0]
     began, tensors = time.monotonic(), None
@@ -49,5 +49,5 @@ def run_term(
     shared = group.broadcast_tensors(tensors)
     seconds = group.broadcast(time.monotonic() - began)[0]
     if folder is not None and group.is_main:
-        folder.write_linear(seconds, shared)
+        folder.write_term(folder.linear, seconds, shared)
     return LinearTerm.from_tensors(shared), seconds

@@ -17,6 +17,7 @@ from torch.optim.adamw import adamw
 from eventcargo.errors import EventCargoWarning, counted
 from eventcargo.events import EventDataset
 from eventcargo.models.base_rates import Rates
+from eventcargo.models.focused.term import FocusedTerm
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
@@ -158,10 +159,17 @@ def make_model(
     config: TrainConfig,
     shape: TransformerConfig,
     linear: LinearTerm | None,
+    focused: FocusedTerm | None = None,
 ) -> Transformer:
     """An untrained model that starts at the rates of the data."""
     model = Transformer(
-        shape, vocabulary, data.label_names, value_names=data.value_names, linear=linear, seed=config.seed
+        shape,
+        vocabulary,
+        data.label_names,
+        value_names=data.value_names,
+        linear=linear,
+        focused=focused,
+        seed=config.seed,
     )
     model.start_from(rates.events, rates.labels, rates.time_scale, rates.values)
     absent = np.flatnonzero(data.support == 0)

@@ -37,6 +37,7 @@ from eventcargo.models.training.budget import Clock
 from eventcargo.models.training.checkpoint import RunFolder, State
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.distributed import ProcessGroup
+from eventcargo.models.training.focused_term import run_focused
 from eventcargo.models.training.interrupt import Interrupted, Listener
 from eventcargo.models.training.linear_term import run_term
 from eventcargo.models.training.losses import Sampler, draw_targets, hide_types, joint_loss
@@ -162,8 +163,22 @@ class Training:
                 progress,
                 deadline,
             )
+        focused = None
+        if term is not None and shape.focused and data.label_names:
+            focused, seconds = run_focused(
+                trained,
+                vocabulary,
+                shape.max_length,
+                config,
+                term,
+                self._folder,
+                self._group,
+                progress,
+                deadline,
+            )
+            self._clock.term_seconds += seconds
         rates = Rates.of(trained, vocabulary, config.unlabelled)
-        self.model = make_model(trained, vocabulary, rates, config, shape, term)
+        self.model = make_model(trained, vocabulary, rates, config, shape, term, focused)
         self._trained, self._held_out = trained, held
         self.quality: Quality | None = None
         self._check_seconds_each = 0.0
@@ -269,6 +284,11 @@ class Training:
         if self._config.trial and self.model.linear is not None:
             if not held.has_room:
                 self._end("the linear term leaves no label a hundredth of its base rate's loss to learn")
+            elif self.model.focused is not None:
+                self._end(
+                    f"focused networks of {counted(len(self.model.focused.labels), 'label')} learned what "
+                    "the linear term leaves over"
+                )
             elif self._group.broadcast(self._clock.seconds_left)[0] < max(
                 LEAST_SECONDS, self._network_seconds
             ):

@@ -31,6 +31,8 @@ class TransformerConfig(Settings):
     """use the event embeddings as weights of the next-event head"""
     linear: bool = True
     """fit a linear term first; the Transformer learns what it leaves over"""
+    focused: bool = True
+    """give labels of which the linear term leaves something over a small network on a few event types"""
     dropout: float = setting(0.0, ge=0, lt=1)
     """dropout rate of the outputs of a block, in training"""
     max_length: int = setting(512, gt=MARKS)

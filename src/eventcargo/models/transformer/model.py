@@ -28,6 +28,8 @@ from eventcargo.models.density import (
     NextEvents,
     names_fingerprint,
 )
+from eventcargo.models.focused.fit import HELD_FOLD
+from eventcargo.models.focused.term import FocusedTerm, places_of
 from eventcargo.models.linear.hiding import hiding
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.pretrained import read_model, tensors_fingerprint, write_model
@@ -43,8 +45,8 @@ __all__ = ["SIZES", "Transformer", "TransformerConfig", "transformer_size"]
 KIND = "transformer"
 """The kind of this model in config.json."""
 
-TERM = "linear."
-"""Prefix of the linear term's tensors in a saved model."""
+TERM, FOCUSED = "linear.", "focused."
+"""Prefixes of the tensors of the linear term and of the focused networks in a saved model."""
 
 
 LABEL_PARTS = ("label_", "end_head", "memory_norm", "term_scale")
@@ -95,11 +97,13 @@ class Transformer(nn.Module, DensityModel):
         *,
         value_names: Sequence[str] = (),
         linear: LinearTerm | None = None,
+        focused: FocusedTerm | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__()
         self.config, self.vocabulary, self.label_names = config, vocabulary, tuple(label_names)
         self.value_names, self.max_length, self.linear = tuple(value_names), config.max_length, linear
+        self.focused = focused
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self._build(len(vocabulary), len(self.label_names))
@@ -148,9 +152,11 @@ class Transformer(nn.Module, DensityModel):
         return self.embedding.weight.device
 
     def placed(self, device: torch.device | str) -> "Transformer":
-        """This model with all parts on a device; the linear term is not a module and is moved separately."""
+        """This model with all parts on a device; the fitted terms are no modules and are moved separately."""
         if self.linear is not None:
             self.linear = self.linear.to(device)
+        if self.focused is not None:
+            self.focused = self.focused.to(device)
         return self.to(device)
 
     @property
@@ -291,9 +297,26 @@ class Transformer(nn.Module, DensityModel):
             scale = torch.where(is_end[:, None], 1.0, scale)
         if self.linear is not None:
             with torch.no_grad():
-                term = self.linear.logits(batch, labels_at, columns).to(logits)
+                term = self.linear.logits(batch, labels_at, columns)
+                term = self._with_focused(term, batch, labels_at, columns).to(logits)
             logits = logits + term * scale
         return torch.minimum(logits * slopes, self.label_cap[chosen].to(logits.dtype))
+
+    def _with_focused(
+        self, term: Tensor, batch: Batch, labels_at: NDArray[np.bool_], columns: NDArray[np.int64]
+    ) -> Tensor:
+        """The linear term's logits (positions, labels), with those of the focused networks in their place."""
+        rows, ends = np.nonzero(labels_at)
+        for at, place in self._focused_places(columns):
+            assert self.focused is not None
+            logits = self.focused.logits(batch, place, rows, ends)
+            term[:, at] = torch.from_numpy(logits).to(term)
+        return term
+
+    def _focused_places(self, columns: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Positions in `columns` and places in `focused` of the labels whose focused network counts."""
+        is_open = self.gate.cpu().numpy() > 0
+        return [(at, place) for at, place in places_of(self.focused, columns) if is_open[columns[at]]]
 
     def densities(
         self,
@@ -345,10 +368,60 @@ class Transformer(nn.Module, DensityModel):
         return self._calibrated(hiding(self.linear).changes(batch))
 
     def fold_changes(self, batch: Batch, fold: int) -> HidingChanges | None:
-        """The same by weights that were fitted without a fold; see `DensityModel`."""
+        """The same by weights that were fitted without a fold; see `DensityModel`.
+
+        Focused networks have left out one fold only; of other sequences they say nothing.
+        """
         if self.linear is None or not self.linear.folds:
             return None
-        return self._calibrated(hiding(self.linear, fold).changes(batch))
+        changes = hiding(self.linear, fold).changes(batch)
+        for column, place in self._focused_places(np.arange(len(self.label_names))):
+            changes = self._with_focused_changes(changes, batch, column, place, fold)
+        return self._calibrated(changes)
+
+    def _with_focused_changes(
+        self, changes: HidingChanges, batch: Batch, column: int, place: int, fold: int
+    ) -> HidingChanges:
+        """The changes with those of a label's focused network in place of the linear term's."""
+        assert self.focused is not None
+        kept, logits = changes.labels != column, changes.logits
+        parts = [[getattr(changes, name)[kept]] for name in ("rows", "labels", "ids", "taken")]
+        if fold == HELD_FOLD:
+            logits = logits.copy()
+            logits[:, column], rows, ids, taken = self.focused.changes(batch, place)
+            for part, more in zip(parts, (rows, np.full(len(rows), column), ids, taken), strict=True):
+                part.append(more)
+        rows, labels, ids, taken = (np.concatenate(part) for part in parts)
+        order = np.lexsort((ids, labels, rows))
+        return replace(
+            changes, logits=logits, rows=rows[order], labels=labels[order], ids=ids[order], taken=taken[order]
+        )
+
+    def hiding_matters(self, label_columns: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """The candidates of focused networks; all event types for other labels."""
+        matters = np.ones((len(label_columns), len(self.vocabulary)), bool)
+        if self.focused is not None and self._is_term_alone_with(self.end_head):
+            for at, place in self._focused_places(label_columns):
+                matters[at] = self.focused.slots(place) >= 0
+        return matters
+
+    def hidden_logits(
+        self, batch: Batch, rows: NDArray[np.int64], ids: NDArray[np.int64], labels: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Logits with event types hidden; those of focused networks need no pass over the whole sequence."""
+        places = dict(self._focused_places(np.arange(len(self.label_names))))
+        if not places or not self._is_term_alone_with(self.end_head):
+            return super().hidden_logits(batch, rows, ids, labels)
+        assert self.focused is not None
+        result, is_other = np.empty(len(rows)), ~np.isin(labels, list(places))
+        if is_other.any():
+            result[is_other] = super().hidden_logits(batch, rows[is_other], ids[is_other], labels[is_other])
+        slope, cap = (values.double().cpu().numpy() for values in (self.end_slope, self.label_cap))
+        for label in np.unique(labels[~is_other]).tolist():
+            own = np.flatnonzero(labels == label)
+            logits = self.focused.without(batch, places[label], rows[own], ids[own])
+            result[own] = np.minimum(slope[label] * logits, cap[label])
+        return result
 
     def _calibrated(self, changes: HidingChanges) -> HidingChanges:
         slope, cap = (values.double().cpu().numpy() for values in (self.end_slope, self.label_cap))
@@ -372,9 +445,24 @@ class Transformer(nn.Module, DensityModel):
             logits = own_labels(self, states, chosen, [len(own) for own in label_columns])
         if self.linear is not None:
             term = self.linear.particle_logits(batch, n, label_columns)[..., first - 1 : -1]
-            logits += term.to(logits) * self.term_scale[chosen, None, None]
+            term = self._with_focused_particles(term.to(logits), batch, n, first, label_columns)
+            logits += term * self.term_scale[chosen, None, None]
         cap = self.label_cap[chosen, None, None].to(logits.dtype)
         return torch.minimum(logits.mul_(self.prefix_slope[chosen, None, None]), cap)
+
+    def _with_focused_particles(
+        self, term: Tensor, batch: Batch, n: int, first: int, label_columns: Sequence[NDArray[np.int64]]
+    ) -> Tensor:
+        """The linear term's logits of particles, with those of the focused networks in their place."""
+        starts = np.cumsum([0, *(len(own) for own in label_columns)])
+        ends = np.arange(first - 1, batch.ids.shape[1] - 1)
+        for sequence, own in enumerate(label_columns):
+            rows = np.repeat(np.arange(sequence * n, (sequence + 1) * n), len(ends))
+            for at, place in self._focused_places(own):
+                assert self.focused is not None
+                logits = self.focused.logits(batch, place, rows, np.tile(ends, n))
+                term[starts[sequence] + at] = torch.from_numpy(logits.reshape(n, -1)).to(term)
+        return term
 
     @property
     def n_bytes(self) -> int:
@@ -382,7 +470,7 @@ class Transformer(nn.Module, DensityModel):
 
     @property
     def fingerprint(self) -> str:
-        tensors = {**self.state_dict(), **({} if self.linear is None else self.linear.to_tensors())}
+        tensors = {**self.state_dict(), **self._term_tensors()}
         return f"{names_fingerprint(self)}, {tensors_fingerprint(tensors)}"
 
     def save_pretrained(self, folder: str | Path) -> None:
@@ -390,30 +478,42 @@ class Transformer(nn.Module, DensityModel):
         header = {"kind": KIND, "label_names": list(self.label_names), **asdict(self.config)}
         if self.value_names:
             header["value_names"] = list(self.value_names)
-        tensors = dict(self.state_dict())
-        if self.linear is not None:
-            tensors |= {TERM + name: value for name, value in self.linear.to_tensors().items()}
-        write_model(Path(folder), header, self.vocabulary, tensors)
+        write_model(Path(folder), header, self.vocabulary, {**self.state_dict(), **self._term_tensors()})
+
+    def _term_tensors(self) -> dict[str, Tensor]:
+        """The tensors of the fitted terms by the names they have in a saved model."""
+        terms = ((TERM, self.linear), (FOCUSED, self.focused))
+        return {
+            prefix + name: value
+            for prefix, term in terms
+            if term is not None
+            for name, value in term.to_tensors().items()
+        }
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, device: str | torch.device = "cpu") -> "Transformer":
         """Load a model from `save_pretrained`; raises `DataError` for a truncated or foreign folder."""
         header, vocabulary, tensors = read_model(Path(folder), KIND)
-        linear = _read_term(tensors)
+        linear, focused = _read_terms(tensors)
         names, values = header.pop("label_names"), header.pop("value_names", [])
         shape = TransformerConfig.from_dict(header)
-        model = cls(shape, vocabulary, names, value_names=values, linear=linear)
+        model = cls(shape, vocabulary, names, value_names=values, linear=linear, focused=focused)
         _fill(model, tensors, Path(folder))
         return model.placed(device).eval()
 
 
-def _read_term(tensors: dict[str, Tensor]) -> LinearTerm | None:
-    """Remove the linear term from a model's tensors and return it; None if there is none."""
-    from eventcargo.models.linear.term import LinearTerm
+def _read_terms(tensors: dict[str, Tensor]) -> tuple[LinearTerm | None, FocusedTerm | None]:
+    """Remove the fitted terms from a model's tensors and return them; None for one that is not there."""
+    linear, focused = (_taken_out(tensors, prefix) for prefix in (TERM, FOCUSED))
+    return (
+        LinearTerm.from_tensors(linear) if linear else None,
+        FocusedTerm.from_tensors(focused) if focused else None,
+    )
 
-    names = [name for name in tensors if name.startswith(TERM)]
-    parts = {name.removeprefix(TERM): tensors.pop(name) for name in names}
-    return LinearTerm.from_tensors(parts) if parts else None
+
+def _taken_out(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    names = [name for name in tensors if name.startswith(prefix)]
+    return {name.removeprefix(prefix): tensors.pop(name) for name in names}
 
 
 def _fill(model: Transformer, tensors: dict[str, Tensor], folder: Path) -> None:

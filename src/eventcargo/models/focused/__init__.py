@@ -1,0 +1,1 @@
+"""The focused network: per label a small recurrent network over the events of a few candidates."""

@@ -1,0 +1,350 @@
+"""Fitting focused networks: which labels need one, on which event types, and how it is trained.
+
+A network is trained for a label only if the linear term leaves something to learn: it must be unsure of some
+sequences (`unsure_share`), and some input of the network must go with its errors (`left_over`). Networks
+learn from four of five folds, and are kept if they clearly lower the loss of the
+fifth.
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 (torch's own short form)
+from numpy.typing import NDArray
+from scipy.special import expit, xlog1py, xlogy
+
+from eventcargo.batches import Batches
+from eventcargo.config import Settings, setting
+from eventcargo.deadline import NEVER, Deadline
+from eventcargo.events import EventDataset
+from eventcargo.models.calibration import MATTERS, lead
+from eventcargo.models.focused.network import FocusedNetwork, measured, quantile_edges
+from eventcargo.models.focused.projection import Projection, project
+from eventcargo.models.focused.term import FocusedTerm, slots_of
+from eventcargo.models.linear.folds import N_FOLDS, fold_numbers
+from eventcargo.models.linear.hiding import hiding
+from eventcargo.models.linear.term import LinearTerm
+from eventcargo.models.threads import one_thread
+from eventcargo.progress import OnProgress
+from eventcargo.statistics.log_loss import log_losses
+from eventcargo.vocabulary import Vocabulary
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+HELD_FOLD = N_FOLDS - 1
+"""The fold that networks do not learn from."""
+
+MIN_POSITIVES = 50
+"""A label with fewer positives has no network."""
+
+MAX_SEQUENCES = 40_000
+"""Most sequences that are looked at to choose labels and candidates."""
+
+MAX_ROWS = 8_000
+"""Most sequences that a network learns from."""
+
+SCREENED = 2_400
+"""Most sequences that tell whether anything is left to learn."""
+
+SURE, UNSURE = 0.05, 0.08
+"""A prediction below the first, or as near to 1, is sure; unsure ones must hold the second share of a label's
+entropy for a network to be worth trying."""
+
+LEFT_OVER = 4.5
+"""Standard deviations of the strongest of a few thousand inputs, if the linear term leaves something over."""
+
+LEAST_NORM = 0.5
+"""Inputs that vary less, in standard deviations of the label, are left out: their scores are not normal."""
+
+LABELS_AT_ONCE = 8
+"""Labels whose networks are trained side by side."""
+
+GAIN = 3.0
+"""Standard errors by which a network must lower the held-out loss."""
+
+PIECES = (12, 6, 6)
+"""Pieces into which counts, distances and times are cut."""
+
+
+@dataclass(frozen=True)
+class FocusedConfig(Settings):
+    """Settings of the focused networks."""
+
+    candidates: int = setting(8, ge=2, le=64)
+    """event types that the network of a label sees"""
+    width: int = setting(32, ge=4)
+    """units of a network"""
+    max_events: int = setting(48, ge=4)
+    """most events of the candidates in a sequence, the last ones, that a network reads"""
+    epochs: int = setting(8, ge=1)
+    """passes over the sequences"""
+    batch: int = setting(64, ge=8)
+    """sequences of each label in a step"""
+    rate: float = setting(0.01, gt=0)
+    """learning rate, after a warm-up and before it falls to 0"""
+
+
+def fit_focused(
+    data: EventDataset,
+    vocabulary: Vocabulary,
+    max_length: int,
+    term: LinearTerm,
+    config: FocusedConfig | None = None,
+    seed: int = 0,
+    progress: OnProgress | None = None,
+    deadline: Deadline = NEVER,
+) -> FocusedTerm | None:
+    """The focused networks of the labels that they clearly help; None if there are none."""
+    config = config or FocusedConfig()
+    if not term.folds:
+        return None
+    with one_thread(True):
+        survey = _Survey.of(data, vocabulary, max_length, term, config, seed)
+        labels = survey.labels_to_learn()
+        fitted = []
+        for at in range(0, len(labels), LABELS_AT_ONCE):
+            if deadline.is_over:
+                break
+            fitted += _Trained(survey, labels[at : at + LABELS_AT_ONCE], config, seed).run(deadline)
+            if progress is not None:
+                progress("focused networks", min(at + LABELS_AT_ONCE, len(labels)), len(labels), "labels")
+    return _joined(fitted, len(vocabulary), config)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A label with its candidates and its network."""
+
+    label: int
+    candidates: Ints
+    network: FocusedNetwork
+
+
+def _joined(kept: Sequence[_Kept], size: int, config: FocusedConfig) -> FocusedTerm | None:
+    if not kept:
+        return None
+    kept = sorted(kept, key=lambda one: one.label)
+    state = [one.network.state_dict() for one in kept]
+    edges = [torch.cat([one.network.edges[at] for one in kept]) for at in range(3)]
+    network = FocusedNetwork(edges, config.width, [0] * len(kept))
+    network.load_state_dict({name: torch.cat([one[name] for one in state]) for name in state[0]})
+    labels = np.array([one.label for one in kept])
+    return FocusedTerm(
+        size, config.max_events, labels, np.stack([one.candidates for one in kept]), network.eval()
+    )
+
+
+@dataclass(frozen=True)
+class _Survey:
+    """What the linear term knows of some sequences, by weights that have not seen them."""
+
+    batches: Batches
+    rows: Ints  # of the batches
+    truth: NDArray[np.bool_]  # (rows, labels)
+    known: NDArray[np.bool_] | None
+    linear: NDArray[np.float32]  # (rows, labels)
+    candidates: Ints  # (labels, K)
+    fold: Ints
+    groups: Ints
+    config: FocusedConfig
+    size: int
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        data: EventDataset,
+        vocabulary: Vocabulary,
+        max_length: int,
+        term: LinearTerm,
+        config: FocusedConfig,
+        seed: int,
+    ) -> "_Survey":
+        rows = np.arange(len(data))
+        if len(rows) > MAX_SEQUENCES:
+            rows = np.sort(np.random.default_rng(seed).permutation(len(data))[:MAX_SEQUENCES])
+        batches, fold = Batches(data, vocabulary, max_length), fold_numbers(data)[rows]
+        linear = np.full((len(rows), len(data.label_names)), np.nan, np.float32)
+        worth = np.zeros((len(data.label_names), len(vocabulary)), np.float32)
+        for number in range(N_FOLDS):
+            own = np.flatnonzero(fold == number)
+            for part in np.array_split(own, max(1, len(own) // 2_000)):
+                changes = hiding(term, number).changes(batches.take(rows[part]))
+                linear[part] = changes.logits
+                np.add.at(worth, (changes.labels, changes.ids), changes.taken**2)
+        truth, known = data.label_matrix()[rows].toarray() > 0, data.known_matrix()
+        known = None if known is None else known[rows]
+        candidates = _candidates(worth, config.candidates)
+        groups = data.group_numbers[rows]
+        return cls(
+            batches, rows, truth, known, linear, candidates, fold, groups, config, len(vocabulary), seed
+        )
+
+    def usable(self, label: int) -> Ints:
+        """The rows for which a label is known and predicted."""
+        usable = ~np.isnan(self.linear[:, label])
+        if self.known is not None:
+            usable &= self.known[:, label]
+        return np.flatnonzero(usable)
+
+    def labels_to_learn(self) -> list[int]:
+        """The labels of which the linear term leaves something to learn, the most frequent first."""
+        support = self.truth.sum(axis=0)
+        order = np.argsort(-support, kind="stable")
+        return [
+            int(label) for label in order if support[label] >= MIN_POSITIVES and self.is_left_over(int(label))
+        ]
+
+    def is_left_over(self, label: int) -> bool:
+        """Whether the arrangement of the candidates explains some of what the linear term is unsure of."""
+        rows = self.usable(label)
+        if len(rows) == 0 or not (self.candidates[label] > 0).any():
+            return False
+        y, logits = self.truth[rows, label], self.linear[rows, label].astype(np.float64)
+        if unsure_share(logits, y) < UNSURE:
+            return False
+        rows, shift = self._screened(label, rows)
+        y, logits = self.truth[rows, label], self.linear[rows, label] + shift
+        projection = self.project(label, rows)
+        network = self.network([label], [projection])
+        return left_over(network.largest_inputs(projection), y, logits) > LEFT_OVER
+
+    def _screened(self, label: int, rows: Ints) -> tuple[Ints, float]:
+        """Some of the rows, a third of them positives if there are enough, and what that adds to logits."""
+        rows, is_positive = self.rng(label, 0).permutation(rows), self.truth[:, label]
+        parts = [rows[is_positive[rows]], rows[~is_positive[rows]]]
+        kept = [parts[0][: SCREENED // 3], parts[1][: SCREENED - SCREENED // 3]]
+        shares = [len(some) / max(len(part), 1) for some, part in zip(kept, parts, strict=True)]
+        return np.concatenate(kept), float(np.log(shares[0] / shares[1]))
+
+    def project(self, label: int, rows: Ints) -> Projection:
+        batch = self.batches.take(self.rows[rows])
+        slots = slots_of(self.candidates[label], self.size)
+        return project(batch, slots, self.config.candidates, self.config.max_events)
+
+    def network(self, labels: Sequence[int], projections: Sequence[Projection]) -> FocusedNetwork:
+        """New networks for these labels, with pieces by these sequences."""
+        edges = [
+            [
+                quantile_edges(each, n)
+                for each, n in zip(measured(one, self.config.candidates), PIECES, strict=True)
+            ]
+            for one in projections
+        ]
+        seeds = [zlib.crc32(f"{self.seed}/{label}".encode()) for label in labels]
+        stacked = [torch.from_numpy(np.stack([own[at] for own in edges])) for at in range(3)]
+        network = FocusedNetwork(stacked, self.config.width, seeds)
+        rates = [self.truth[self.usable(label), label].mean() for label in labels]
+        network.start_at(torch.tensor(rates, dtype=torch.float32))
+        return network
+
+    def rng(self, label: int, what: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, label, what])
+
+
+def _candidates(worth: NDArray[np.float32], n: int) -> Ints:
+    """The ids whose hiding changes each label's logit most: (labels, n), 0 where there are fewer."""
+    order = np.argsort(-worth, axis=1, kind="stable")[:, :n]
+    found = np.where(np.take_along_axis(worth, order, axis=1) > 0, order, 0)
+    return np.pad(found, ((0, 0), (0, n - found.shape[1])))
+
+
+def _base_loss(y: NDArray[np.bool_]) -> float:
+    rate = float(np.clip(y.mean(), 1e-12, 1 - 1e-12))
+    return -(rate * np.log(rate) + (1 - rate) * np.log(1 - rate))
+
+
+def unsure_share(logits: Floats, y: NDArray[np.bool_]) -> float:
+    """The entropy of predictions that are neither nearly 0 nor nearly 1, as a share of the base rate's.
+
+    Errors of a model that is sure are noise of the labels, which no network can learn.
+    """
+    p = expit(logits)
+    is_unsure = (p > SURE) & (p < 1 - SURE)
+    return float(-(xlogy(p, p) + xlog1py(1 - p, -p))[is_unsure].sum() / max(_base_loss(y) * len(y), 1e-12))
+
+
+def left_over(features: Floats, y: NDArray[np.bool_], logits: Floats) -> float:
+    """The largest score, in standard deviations, of features given logits whose scale may be wrong."""
+    p = expit(logits)
+    roots = np.sqrt(np.maximum(p * (1 - p), 1e-4))
+    given = np.linalg.qr(np.column_stack([np.ones(len(y)), logits]) * roots[:, None])[0]
+    scaled, residual = features * roots[:, None], (y - p) / roots
+    scaled, residual = (each - given @ (given.T @ each) for each in (scaled, residual))
+    norms = np.sqrt((scaled**2).sum(axis=0))
+    scores = np.abs(scaled.T @ residual) / np.maximum(norms, 1e-9)
+    return float(scores[norms > LEAST_NORM].max(initial=0.0))
+
+
+class _Trained:
+    """The networks of a few labels, trained side by side."""
+
+    def __init__(self, survey: _Survey, labels: list[int], config: FocusedConfig, seed: int) -> None:
+        self._survey, self._labels, self._config, self._seed = survey, labels, config, seed
+        self._learn, self._held = [], []
+        for label in labels:
+            rows = survey.usable(label)
+            is_held = survey.fold[rows] == HELD_FOLD
+            self._learn.append(_sampled(rows[~is_held], survey.rng(label, 1), MAX_ROWS))
+            self._held.append(_sampled(rows[is_held], survey.rng(label, 2), MAX_ROWS // 4))
+        self._projected = [survey.project(*each) for each in zip(labels, self._learn, strict=True)]
+        self._projected_held = [survey.project(*each) for each in zip(labels, self._held, strict=True)]
+        few = [one.rows(np.arange(min(1_000, len(one.slots)))) for one in self._projected]
+        self._network = survey.network(labels, few)
+
+    def run(self, deadline: Deadline) -> list[_Kept]:
+        """Train; the networks that clearly help."""
+        n_steps = self._config.epochs * max(1, max(map(len, self._learn)) // self._config.batch)
+        optimizer = torch.optim.AdamW(self._network.parameters(), lr=self._config.rate, weight_decay=1e-3)
+        for step in range(n_steps):
+            if deadline.is_over:
+                break
+            for group in optimizer.param_groups:
+                group["lr"] = self._config.rate * min(1.0, (step + 1) / 20) * (1 - step / n_steps)
+            optimizer.zero_grad()
+            self._loss(step).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        return self._helped()
+
+    def _loss(self, step: int) -> torch.Tensor:
+        chosen = [self._rows(at, step) for at in range(len(self._labels))]
+        projections = [one.rows(rows) for one, rows in zip(self._projected, chosen, strict=True)]
+        y = torch.stack([self._truth(at, self._learn[at][rows]) for at, rows in enumerate(chosen)])
+        losses = F.binary_cross_entropy_with_logits(self._network(projections), y, reduction="none")
+        return losses.mean(dim=1).sum()
+
+    def _rows(self, at: int, step: int) -> Ints:
+        """The sequences of a step, epoch by epoch in random order."""
+        n, size = len(self._learn[at]), self._config.batch
+        epochs = range(step * size // n, (step * size + size - 1) // n + 1)
+        order = np.concatenate(
+            [self._survey.rng(self._labels[at], 10 + epoch).permutation(n) for epoch in epochs]
+        )
+        first = step * size - epochs[0] * n
+        return order[first : first + size]
+
+    def _truth(self, at: int, rows: Ints) -> torch.Tensor:
+        return torch.from_numpy(self._survey.truth[rows, self._labels[at]].astype(np.float32))
+
+    @torch.no_grad()
+    def _helped(self) -> list[_Kept]:
+        kept = []
+        for at, label in enumerate(self._labels):
+            network, rows = self._network.take([at]).eval(), self._held[at]
+            linear = self._survey.linear[rows, label].astype(np.float64)
+            logits = network([self._projected_held[at]])[0].double().numpy()
+            truth = self._survey.truth[rows, label][:, None]
+            term, own = (log_losses(each[:, None], truth) for each in (linear, logits))
+            ahead = float(lead(term, own, self._survey.groups[rows])[0])
+            if ahead > GAIN and (term - own).sum() > MATTERS * _base_loss(truth) * len(truth):
+                kept.append(_Kept(label, self._survey.candidates[label], network))
+        return kept
+
+
+def _sampled(rows: Ints, rng: np.random.Generator, most: int) -> Ints:
+    """At most `most` of the rows, at random."""
+    return rows if len(rows) <= most else np.sort(rng.permutation(rows)[:most])
