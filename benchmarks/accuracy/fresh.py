@@ -34,8 +34,8 @@ from benchmarks.record import PARTS, peak_gigabytes, provenance, save, show
 
 Labels = NDArray[np.bool_]
 
-VARIANTS: Mapping[str, Mapping[str, Any]] = {"default": {}}
-"""Settings of `DiscoverConfig` that are compared; a run without the label network is one more entry."""
+VARIANTS: Mapping[str, Mapping[str, Any]] = {"default": {}, "no focus": {"focused": False}}
+"""Settings of `DiscoverConfig` that are compared; `no focus` has no focused networks."""
 
 FIGURES = ("boundary_f1", "model_f1", "rule_f1", "true_f1", "equal")
 """Means over the labels of a case."""

@@ -125,6 +125,7 @@ def garage() -> ReportInput:
                 "network_seconds": 41.0,
                 "steps": 100,
                 "helped": ["brake"],
+                "focused": ["horn"],
                 "ended": "",
                 "presence_only": [],
                 "not_fitted": ["<b>horn</b>"],

@@ -62,14 +62,16 @@ def _summary(quality: Quality) -> list[str]:
 
 
 def training_lines(quality: Quality) -> list[str]:
-    """What the linear term and the network cost, and what the network brought."""
+    """What the linear term and the networks cost, and what the networks brought."""
     training = quality.training
     if not training:
         return []
     steps, helped = counted(training["steps"], "step"), counted(len(training["helped"]), "label")
+    focused = counted(len(training.get("focused", ())), "label")
     lines = [
-        f"Training: {training['term_seconds']:,.0f} s for the linear term, "
-        f"{training['network_seconds']:,.0f} s for {steps} of the network, which helps {helped}."
+        f"Training: {training['term_seconds']:,.0f} s for the linear term and focused networks, which help "
+        f"{focused}; {training['network_seconds']:,.0f} s for {steps} of the Transformer, which helps "
+        f"{helped}."
     ]
     if training["ended"]:
         lines.append(f"Training ended early: {training['ended']}.")

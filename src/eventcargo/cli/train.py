@@ -43,6 +43,9 @@ def train(
         bool | None,
         typer.Option(help="Fit a linear term first; default for all sizes except paper."),
     ] = None,
+    focused: Annotated[
+        bool, typer.Option(help="Give labels that need it a small network on a few event types.")
+    ] = True,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in `--out`.")] = False,
     as_json: AS_JSON = False,
     config: TrainConfig = TrainConfig(),  # noqa: B008 (frozen)
@@ -51,7 +54,8 @@ def train(
     reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Train the models of the next event and of the labels."""
-    shape = transformer_size(size, max_length=max_length, **({} if linear is None else {"linear": linear}))
+    changes = {"focused": focused, **({} if linear is None else {"linear": linear})}
+    shape = transformer_size(size, max_length=max_length, **changes)
     source = DataSource.of(events, labels, columns, cohort, reading)
     loaded = source.build()
     try:

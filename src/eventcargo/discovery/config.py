@@ -42,6 +42,8 @@ class DiscoverConfig(Settings):
     """criterion of phase 2: pooled, confident, adaptive, static, union, fpr, bes, caig; empty: by preset"""
     size: str = ""
     """size of the Transformer: tiny, small, base or paper; empty: that of the preset"""
+    focused: bool = True
+    """give labels of which the linear term leaves something over a small network on a few event types"""
     steps: int = setting(0, ge=0)
     """step limit of training, besides the time limit; a run that reaches it repeats to the bit; 0: none"""
     max_length: int = setting(512, gt=MARKS)
@@ -69,7 +71,7 @@ class DiscoverConfig(Settings):
     @property
     def transformer(self) -> TransformerConfig:
         """Size and shape of the Transformer; the preset `paper` has no linear term, whatever its size."""
-        changes = {"linear": False} if self.preset == "paper" else {}
+        changes = {"linear": False} if self.preset == "paper" else {"focused": self.focused}
         return transformer_size(self.size or SIZE_OF[self.preset], max_length=self.max_length, **changes)
 
     @property

@@ -23,6 +23,7 @@ from eventcargo.events import EventDataset
 from eventcargo.models.calibration import MATTERS, lead
 from eventcargo.models.focused.network import FocusedNetwork, measured, quantile_edges
 from eventcargo.models.focused.projection import Projection, project
+from eventcargo.models.focused.rhythm import rhythm_p_values
 from eventcargo.models.focused.term import FocusedTerm, slots_of
 from eventcargo.models.linear.folds import N_FOLDS, fold_numbers
 from eventcargo.models.linear.hiding import hiding
@@ -59,6 +60,12 @@ LEFT_OVER = 4.5
 
 LEAST_NORM = 0.5
 """Inputs that vary less, in standard deviations of the label, are left out: their scores are not normal."""
+
+MAX_RHYTHM = 20_000
+"""Most sequences whose rhythms are looked at."""
+
+ALPHA = 0.01
+"""Level at which rhythms are tested, over all labels and event types."""
 
 LABELS_AT_ONCE = 8
 """Labels whose networks are trained side by side."""
@@ -178,7 +185,9 @@ class _Survey:
                 np.add.at(worth, (changes.labels, changes.ids), changes.taken**2)
         truth, known = data.label_matrix()[rows].toarray() > 0, data.known_matrix()
         known = None if known is None else known[rows]
-        candidates = _candidates(worth, config.candidates)
+        unsure = _unsure_labels(truth, linear, known)
+        rhythm = _rhythm(batches, rows, len(vocabulary), truth, linear, known, unsure)
+        candidates = _candidates(worth, rhythm, config.candidates)
         groups = data.group_numbers[rows]
         return cls(
             batches, rows, truth, known, linear, candidates, fold, groups, config, len(vocabulary), seed
@@ -246,11 +255,64 @@ class _Survey:
         return np.random.default_rng([self.seed, label, what])
 
 
-def _candidates(worth: NDArray[np.float32], n: int) -> Ints:
-    """The ids whose hiding changes each label's logit most: (labels, n), 0 where there are fewer."""
-    order = np.argsort(-worth, axis=1, kind="stable")[:, :n]
-    found = np.where(np.take_along_axis(worth, order, axis=1) > 0, order, 0)
-    return np.pad(found, ((0, 0), (0, n - found.shape[1])))
+def _unsure_labels(
+    truth: NDArray[np.bool_], linear: NDArray[np.float32], known: NDArray[np.bool_] | None
+) -> Ints:
+    """The labels of which the linear term is unsure enough."""
+    usable = ~np.isnan(linear) if known is None else ~np.isnan(linear) & known
+    return np.array(
+        [
+            label
+            for label, own in enumerate(usable.T)
+            if own.any()
+            and truth[own, label].sum() >= MIN_POSITIVES
+            and unsure_share(linear[own, label].astype(np.float64), truth[own, label]) >= UNSURE
+        ],
+        np.int64,
+    )
+
+
+def _rhythm(
+    batches: Batches,
+    rows: Ints,
+    size: int,
+    truth: NDArray[np.bool_],
+    linear: NDArray[np.float32],
+    known: NDArray[np.bool_] | None,
+    labels: Ints,
+) -> Floats:
+    """How surely the rhythm of each id goes with the errors of the linear term: (labels, size)."""
+    surely = np.zeros((truth.shape[1], size))
+    if not len(labels):
+        return surely
+    some = rows[:MAX_RHYTHM]
+    p = expit(linear[: len(some), labels].astype(np.float64))
+    is_used = ~np.isnan(p) if known is None else ~np.isnan(p) & known[: len(some), labels]
+    errors, variances = (
+        np.where(is_used, each, 0.0) for each in (truth[: len(some), labels] - p, p * (1 - p))
+    )
+    p_values = rhythm_p_values(batches.take(some), size, errors, variances)
+    surely[labels] = np.where(p_values < ALPHA / p_values.size, -np.log(np.maximum(p_values, 1e-300)), 0.0)
+    return surely
+
+
+def _candidates(worth: NDArray[np.float32], rhythm: Floats, n: int) -> Ints:
+    """The candidates of each label: (labels, n), 0 where there are fewer.
+
+    A quarter are event types with the surest rhythm, if there are any; the others are those whose hiding
+    changes the linear term most.
+    """
+    most = [_largest(row, n // 4) for row in rhythm]
+    found = [
+        list(dict.fromkeys([*first, *_largest(row, n)]))[:n] for first, row in zip(most, worth, strict=True)
+    ]
+    return np.array([[*row, *[0] * (n - len(row))] for row in found], np.int64).reshape(-1, n)
+
+
+def _largest(values: NDArray[np.float32] | Floats, n: int) -> list[int]:
+    """The places of the largest positive values."""
+    order = np.argsort(-values, kind="stable")[:n]
+    return [int(at) for at in order if values[at] > 0]
 
 
 def _base_loss(y: NDArray[np.bool_]) -> float:

@@ -171,8 +171,9 @@ def quantile_edges(values: NDArray[np.float32], n_pieces: int) -> NDArray[np.flo
     """
     result = np.zeros((values.shape[1], n_pieces + 1), np.float32)
     for column, own in enumerate(values.T):
-        own = np.unique(own[~np.isnan(own)]) if len(np.unique(own[~np.isnan(own)])) <= n_pieces + 1 else own
-        known = own[~np.isnan(own)]
-        ends = np.unique(np.quantile(known, np.linspace(0, 1, n_pieces + 1))) if len(known) else np.zeros(1)
+        ends = np.unique(own[~np.isnan(own)])
+        if len(ends) > n_pieces + 1:
+            ends = np.unique(np.nanquantile(own, np.linspace(0, 1, n_pieces + 1)))
+        ends = ends if len(ends) else np.zeros(1)
         result[column] = np.append(ends, np.full(n_pieces + 1 - len(ends), ends[-1]))
     return result

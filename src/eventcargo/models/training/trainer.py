@@ -326,18 +326,25 @@ class Training:
             "network_seconds": round(self._clock.elapsed - self._clock.term_seconds, 3),
             "steps": self.state.step,
             "helped": [] if term is None else self._helped(),
+            "focused": self._names(self._is_focused),
             "ended": self.state.ended,
             "presence_only": [name for name, effort in named if effort == Effort.PRESENCE],
             "not_fitted": [name for name, effort in named if effort == Effort.NONE],
         }
 
     def _helped(self) -> list[str]:
-        """Labels whose logit at the end of a sequence uses the network."""
-        return [
-            name
-            for name, alone in zip(self.model.label_names, self.model.linear_labels, strict=True)
-            if not alone
-        ]
+        """Labels whose logit at the end of a sequence uses the Transformer."""
+        return self._names(~self.model.linear_labels & ~self._is_focused)
+
+    @property
+    def _is_focused(self) -> NDArray[np.bool_]:
+        """Labels whose logit at the end of a sequence is that of a focused network."""
+        focused = self.model.focused
+        labels = np.zeros(0, np.int64) if focused is None else focused.labels
+        return np.isin(np.arange(len(self.model.label_names)), labels) & ~self.model.linear_labels
+
+    def _names(self, which: NDArray[np.bool_]) -> list[str]:
+        return [name for name, chosen in zip(self.model.label_names, which, strict=True) if chosen]
 
     def _begin_labels(self) -> None:
         """Once pretraining is over, compare models by their labels too, and freeze Tf_x if set."""

@@ -76,8 +76,9 @@ function modelQuality() {
 function trainingNotes() {
   const {training} = overview.quality;
   if (!isKnown(training.term_seconds)) return [];
-  const notes = [`The linear term took ${decimal(training.term_seconds, 0)} s, ${count(training.steps, 'step')} of the network ` +
-    `${decimal(training.network_seconds, 0)} s; the network helps ${count(training.helped.length, 'label')}.`];
+  const notes = [`The linear term and focused networks, which help ${count((training.focused || []).length, 'label')}, took ` +
+    `${decimal(training.term_seconds, 0)} s, ${count(training.steps, 'step')} of the Transformer, which helps ` +
+    `${count(training.helped.length, 'label')}, ${decimal(training.network_seconds, 0)} s.`];
   if (training.ended) notes.push(`Training ended early: ${training.ended}.`);
   const some = names => names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ', …' : '');
   if (training.presence_only.length) notes.push('For lack of time, order, count and time of events were not looked at for ' +
