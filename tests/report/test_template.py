@@ -49,7 +49,8 @@ def test_the_overview_says_what_was_run_and_how_good_the_models_are(opened: Open
 def test_the_overview_says_what_training_cost_and_what_was_left_out(opened: Open) -> None:
     page = opened()
     words = " ".join(page.locator(".note").all_inner_texts())
-    assert "The linear term took 3 s, 100 steps of the network 41 s; the network helps 1 label." in words
+    assert "The linear term and focused networks, which help 1 label, took 3 s, " in words
+    assert "100 steps of the Transformer, which helps 1 label, 41 s." in words
     assert "nothing but the base rate was fitted for 1 label: <b>horn</b>." in words
 
 

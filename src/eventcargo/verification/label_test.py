@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from eventcargo.baselines.iamb import iamb
 from eventcargo.baselines.levels import named_gains
+from eventcargo.deadline import NEVER, Deadline
 from eventcargo.events import EventDataset
 from eventcargo.statistics.contingency import Rows
 from eventcargo.statistics.exact_g2 import ExactG2, Ints, PatternCounts, own_residual_information
@@ -131,21 +132,27 @@ class LabelTest:
         """Put other claims in place of those so far."""
         self.claims, self._arranged = claims, None
 
-    def ask(self, alpha: float, claims: Sequence[Claim] | None = None) -> None:
-        """Test the presence of all members or some, and arrangements where presence is not conclusive."""
+    def ask(self, alpha: float, claims: Sequence[Claim] | None = None, deadline: Deadline = NEVER) -> None:
+        """Test the presence of all members or some, and arrangements where presence is not conclusive.
+
+        Raises `OutOfTime` at the deadline.
+        """
         if not self.claims or claims == []:
             return
         arranged = self.arranged(alpha)
         for place, claim in enumerate(self.claims):
+            deadline.check()
             if claims is None or claim in claims:
                 arranged.ask_presence(place)
                 if claim.is_doubtful(alpha) and not claim.is_hopeless:
                     arranged.ask(place)
 
-    def backward_eliminate(self, alpha: float, levels: Levels, untrusted: bool = False) -> None:
+    def backward_eliminate(
+        self, alpha: float, levels: Levels, untrusted: bool = False, deadline: Deadline = NEVER
+    ) -> None:
         """Drop the members that fall, the least sure first, and test the rest again each time.
 
-        The levels confirm members; arrangements are chosen at `alpha`.
+        The levels confirm members; arrangements are chosen at `alpha`. Raises `OutOfTime` at the deadline.
         """
         is_settled = False
         while not is_settled:
@@ -153,9 +160,9 @@ class LabelTest:
             while doubtful := [one for one in self.claims if self._falls(one, levels, untrusted)]:
                 dropped = self._unlike(sorted(doubtful, key=lambda claim: claim.gain))
                 self.claims = [claim for claim in self.claims if claim not in dropped]
-                self.ask(alpha, [claim for claim in doubtful if claim not in dropped])
+                self.ask(alpha, [claim for claim in doubtful if claim not in dropped], deadline)
             if 0 < len(self.claims) < n_claims:
-                self.ask(alpha)  # what was sure beside others may not be so without them
+                self.ask(alpha, deadline=deadline)  # what was sure beside others may not be so without them
                 is_settled = False
 
     def _unlike(self, claims: Sequence[Claim]) -> list[Claim]:
@@ -233,6 +240,7 @@ class Arranged:
         self._test, self._target = every.local(Target(label_test.positives), np.arange(len(columns)))
         self._columns = np.arange(self.n_members, len(columns))
         self.chosen = self._choose(label_test.core, self._columns)
+        self._others_of = dict[int, list[int]]()
 
     @property
     def rows(self) -> list[Ints]:
@@ -267,9 +275,9 @@ class Arranged:
         # Bonferroni over the two tests of presence and every arrangement that competed
         claim.decide(tests, len(about) + 2)
 
-    def _choose(self, given: list[int], columns: Ints) -> list[int]:
+    def _choose(self, given: list[int], columns: Ints, chosen: Sequence[int] = ()) -> list[int]:
         """Choose the strongest arrangement given some members and those chosen, until none is strong."""
-        min_gain, chosen = 2 * self.label_test.min_gain, list[int]()
+        min_gain, chosen = 2 * self.label_test.min_gain, list(chosen)
         while len(columns) and len(chosen) < MAX_CHOSEN:
             tests = self._test(self._target, [*given, *chosen], columns)
             strong = tests.holds(self._alpha / len(columns))
@@ -280,8 +288,14 @@ class Arranged:
         return chosen
 
     def _others(self, place: int) -> list[int]:
-        """The arrangements chosen among those that do not involve a member."""
-        return self._choose(self.label_test.core_without(place), self._columns[~self._is_about(place)])
+        """The arrangements chosen among those that do not involve a member: of all that are, and further."""
+        if place not in self._others_of:
+            is_about = self._is_about(place)
+            kept = [column for column in self.chosen if not is_about[column - self.n_members]]
+            if len(kept) < len(self.chosen) or place in self.label_test.core:
+                kept = self._choose(self.label_test.core_without(place), self._columns[~is_about], kept)
+            self._others_of[place] = kept
+        return self._others_of[place]
 
     def _is_about(self, place: int) -> NDArray[np.bool_]:
         return np.array([place in one.members for one in self.found], bool)

@@ -32,7 +32,7 @@ import numpy as np
 import polars as pl
 from threadpoolctl import threadpool_limits
 
-from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
+from eventcargo.deadline import NEVER, Deadline, OutOfTime, warn_of_left_out
 from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
@@ -125,6 +125,7 @@ def _decide(
     """Test all claims and drop those that fall; returns the labels not reached before the deadline."""
     level = alpha / max(1, sum(len(label_test.claims) for label_test in tested))
     asked = list(_asked(tested, level, deadline))
+    late = [label_test.name for label_test in tested[len(asked) :]]
     claims = [claim for label_test in asked for claim in label_test.claims]
     of_voted = _discovery_level([claim for claim in claims if not claim.is_mute], alpha)
     of_proposed = _discovery_level([claim for claim in claims if claim.is_proposed], PROPOSED * alpha)
@@ -136,8 +137,9 @@ def _decide(
         if any(not claim.is_mute for claim in label_test.claims):
             of_unnamed = max(of_unnamed, PROPOSED * of_type)
         levels = Levels(of_voted, max(of_proposed, of_unnamed), of_unnamed)
-        label_test.backward_eliminate(level, levels, label_test.name in untrusted)
-    return [label_test.name for label_test in tested[len(asked) :]]
+        if not _eliminated(label_test, level, levels, label_test.name in untrusted, deadline):
+            late.append(label_test.name)
+    return late
 
 
 def _discovery_level(claims: list[Claim], alpha: float) -> float:
@@ -150,8 +152,24 @@ def _asked(tested: list[LabelTest], level: float, deadline: Deadline) -> Iterato
     for label_test in tested:
         if deadline.is_over:
             return
-        label_test.ask(level)
+        try:
+            label_test.ask(level, deadline=deadline)
+        except OutOfTime:
+            return
         yield label_test
+
+
+def _eliminated(
+    label_test: LabelTest, level: float, levels: Levels, untrusted: bool, deadline: Deadline
+) -> bool:
+    """Drop the claims of a label that fall; if there is no time for that, all stay and it is false."""
+    claims = list(label_test.claims)
+    try:
+        label_test.backward_eliminate(level, levels, untrusted, deadline)
+    except OutOfTime:
+        label_test.replace(claims)
+        return False
+    return True
 
 
 def _with_adjusted(knowledge: Resolved | None, data: EventDataset) -> Resolved | None:

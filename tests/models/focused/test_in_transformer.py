@@ -10,7 +10,8 @@ from eventcargo.batches import Batches
 from eventcargo.events import EventDataset
 from eventcargo.models.calibration import Calibration
 from eventcargo.models.density import DensityModel, end_logits
-from eventcargo.models.focused.fit import HELD_FOLD, FocusedConfig, fit_focused
+from eventcargo.models.focused.fit import FocusedConfig, fit_focused
+from eventcargo.models.focused.term import HELD_FOLD
 from eventcargo.models.linear.fit import fit_linear
 from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer

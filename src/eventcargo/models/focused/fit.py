@@ -24,7 +24,7 @@ from eventcargo.models.calibration import MATTERS, lead
 from eventcargo.models.focused.network import FocusedNetwork, measured, quantile_edges
 from eventcargo.models.focused.projection import Projection, project
 from eventcargo.models.focused.rhythm import rhythm_p_values
-from eventcargo.models.focused.term import FocusedTerm, slots_of
+from eventcargo.models.focused.term import HELD_FOLD, FocusedTerm, slots_of
 from eventcargo.models.linear.folds import N_FOLDS, fold_numbers
 from eventcargo.models.linear.hiding import hiding
 from eventcargo.models.linear.term import LinearTerm
@@ -35,9 +35,6 @@ from eventcargo.vocabulary import Vocabulary
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-HELD_FOLD = N_FOLDS - 1
-"""The fold that networks do not learn from."""
 
 MIN_POSITIVES = 50
 """A label with fewer positives has no network."""

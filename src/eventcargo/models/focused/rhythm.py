@@ -9,7 +9,7 @@ tested in a few sparse products.
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from eventcargo.batches import Batch
 
@@ -89,7 +89,7 @@ def _tested(cells: sp.csr_array, errors: Floats, variances: Floats) -> Floats:
     squares = np.where(used, sums**2 / np.maximum(weights, MIN_WEIGHT), 0.0)
     shape = (-1, N_PARTS, errors.shape[1])
     statistic, freedom = squares.reshape(shape).sum(axis=1), used.reshape(shape).sum(axis=1)
-    return np.asarray(np.where(freedom > 1, chi2.sf(statistic, np.maximum(freedom, 1)), 1.0)).T
+    return np.asarray(np.where(freedom > 1, chdtrc(np.maximum(freedom, 1), statistic), 1.0)).T
 
 
 def _parts(ids: Ints, measure: Floats, size: int) -> Ints:

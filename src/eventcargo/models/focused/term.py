@@ -13,9 +13,13 @@ from eventcargo.batches import Batch
 from eventcargo.errors import DataError
 from eventcargo.models.focused.network import FocusedNetwork
 from eventcargo.models.focused.projection import EMPTY, Projection, project
+from eventcargo.models.linear.folds import N_FOLDS
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+HELD_FOLD = N_FOLDS - 1
+"""The fold that networks do not learn from."""
 
 AT_ONCE = 1_024
 """Projected sequences of a label that go through its network at once."""

@@ -28,8 +28,7 @@ from eventcargo.models.density import (
     NextEvents,
     names_fingerprint,
 )
-from eventcargo.models.focused.fit import HELD_FOLD
-from eventcargo.models.focused.term import FocusedTerm, places_of
+from eventcargo.models.focused.term import HELD_FOLD, FocusedTerm, places_of
 from eventcargo.models.linear.hiding import hiding
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.pretrained import read_model, tensors_fingerprint, write_model
