@@ -87,6 +87,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.accuracy.clinic
 	$(BIN)/python -m benchmarks.scale.cohort
 	$(BIN)/python -m benchmarks.speed.pooled
+	$(BIN)/python -m benchmarks.speed.focused
 	$(BIN)/python -m benchmarks.accuracy.null_labels
 	$(BIN)/python -m benchmarks.accuracy.arrangements
 	$(BIN)/python -m benchmarks.accuracy.unnamed

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from eventcargo.deadline import Deadline, OutOfTime
 from eventcargo.events import EventDataset
 from eventcargo.sequences import EventSequence
 from eventcargo.verification.claims import Claim, Levels
@@ -159,6 +160,25 @@ def eliminated(
     asked.ask(ALPHA)
     asked.backward_eliminate(ALPHA, Levels(of_claimed, 1e-3, of_new), untrusted)
     return "".join(sorted(asked.verify_data.data.event_names[claim.event] for claim in asked.claims))
+
+
+def test_at_the_deadline_nothing_more_is_asked(conjunctive: EventDataset) -> None:
+    asked = label_test(conjunctive, "abcd")
+    with pytest.raises(OutOfTime):
+        asked.ask(ALPHA, deadline=Deadline.after(0.0))
+    asked.ask(ALPHA)
+    with pytest.raises(OutOfTime):
+        asked.backward_eliminate(ALPHA, Levels(0.01, 1e-3, 1e-4), deadline=Deadline.after(0.0))
+
+
+def test_other_arrangements_are_those_chosen_without_the_member(ordered: EventDataset) -> None:
+    arranged = label_test(ordered, "abcd").arranged(ALPHA)
+    assert arranged.chosen
+    for place in range(4):
+        others = arranged._others(place)
+        assert not any(place in arranged.found[column - arranged.n_members].members for column in others)
+        kept = [c for c in arranged.chosen if place not in arranged.found[c - arranged.n_members].members]
+        assert others[: len(kept)] == kept
 
 
 def test_elimination_drops_what_the_data_refute(conjunctive: EventDataset) -> None:

@@ -1,9 +1,12 @@
+import itertools
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 import polars as pl
 import pytest
 
+from eventcargo.deadline import Deadline
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.evaluation import evaluate
 from eventcargo.events import EventDataset
@@ -403,3 +406,17 @@ def test_groups_of_one_sequence_change_nothing() -> None:
     assert once.keys() == grouped.keys()
     for edge, figures in once.items():
         assert grouped[edge] == pytest.approx(figures, rel=1e-9)
+
+
+def test_a_label_is_tested_wholly_or_not_at_all(conjunctive: EventDataset) -> None:
+    graph, config = claimed("abcd"), VerifyConfig(rounds=0)
+    tested = sorted(verify(graph, conjunctive, config).boundary("bad"))
+    found = set()
+    for ticks in range(60):
+        clock = itertools.count().__next__  # every look at the clock takes a second
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = verify(graph, conjunctive, config, deadline=Deadline(float(ticks), clock))
+        assert all("not tested on the data" in str(one.message) for one in caught)
+        found.add((tuple(sorted(result.boundary("bad"))), bool(caught)))
+    assert found == {(tuple("abcd"), True), (tuple(tested), False)}
