@@ -221,7 +221,7 @@ def test_an_edge_by_evidence_alone_must_be_confirmed(conjunctive: EventDataset) 
 
 def halves(n_bad: int) -> EventDataset:
     """Twelve sequences with a, of which `n_bad` carry the label, and as many without both; 50 event types."""
-    others = tuple(f"o{at:02}" for at in range(48))
+    others = ("u", *(f"o{at:02}" for at in range(47)))
     return EventDataset.from_sequences(
         [
             EventSequence(f"{name}{at:02}", (name, *others), (0.0,) * 49, ("bad",) if at < bad else ())
@@ -406,6 +406,17 @@ def test_groups_of_one_sequence_change_nothing() -> None:
     assert once.keys() == grouped.keys()
     for edge, figures in once.items():
         assert grouped[edge] == pytest.approx(figures, rel=1e-9)
+
+
+@pytest.mark.parametrize(("named", "found"), [("", []), ("u", ["a"])])
+def test_beside_a_named_edge_another_need_not_be_a_discovery_among_all_pairs(
+    named: str, found: list[str]
+) -> None:
+    data, config = halves(10), VerifyConfig(alpha=0.25)
+    (p_value,) = p_values(verify(claimed("a"), data, config)).values()
+    assert p_value is not None
+    assert 0.05 / 50 < p_value < 0.05 / 2  # the other event types are in every sequence, but for one
+    assert [event for event in verify(claimed(named), data, config).boundary("bad") if event == "a"] == found
 
 
 def test_a_label_is_tested_wholly_or_not_at_all(conjunctive: EventDataset) -> None:

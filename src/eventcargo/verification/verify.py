@@ -132,10 +132,10 @@ def _decide(
     mute = [claim.p_value for claim in claims if claim.is_mute]
     of_mute = discovery_level(mute, alpha, n_pairs, FIRST)
     for label_test in asked:
-        of_type = type_level(label_test, [claim for claim in label_test.claims if claim.is_mute], alpha)
-        of_unnamed = min(of_mute, of_type)
-        if any(not claim.is_mute for claim in label_test.claims):
-            of_unnamed = max(of_unnamed, PROPOSED * of_type)
+        own = [claim for claim in label_test.claims if claim.is_mute]
+        of_unnamed = min(of_mute, type_level(label_test, own, alpha))
+        if len(own) < len(label_test.claims):
+            of_unnamed = max(of_unnamed, type_level(label_test, own, PROPOSED * alpha))
         levels = Levels(of_voted, max(of_proposed, of_unnamed), of_unnamed)
         if not _eliminated(label_test, level, levels, label_test.name in untrusted, deadline):
             late.append(label_test.name)

@@ -5,8 +5,15 @@ import torch
 from eventcargo.batches import Batches
 from eventcargo.deadline import Deadline
 from eventcargo.events import EventDataset
-from eventcargo.models.focused.fit import FocusedConfig, fit_focused, left_over, unsure_share
-from eventcargo.models.focused.term import FocusedTerm
+from eventcargo.models.focused.fit import (
+    FocusedConfig,
+    _Survey,
+    _Trained,
+    fit_focused,
+    left_over,
+    unsure_share,
+)
+from eventcargo.models.focused.term import HELD_FOLD, FocusedTerm
 from eventcargo.models.linear.fit import fit_linear
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.simulation import simulate
@@ -83,6 +90,17 @@ def test_where_nothing_is_left_over_nothing_is_trained(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("eventcargo.models.focused.fit._Trained", refuse)
     assert fit_focused(data, vocabulary, 96, term) is None
+
+
+def test_networks_do_not_learn_from_the_fold_that_judges_them(
+    made: tuple[EventDataset, Vocabulary, LinearTerm],
+) -> None:
+    survey = _Survey.of(*made[:2], 96, made[2], SMALL, seed=0)
+    trained = _Trained(survey, [0, 1], SMALL, seed=0)
+    for learned, held in zip(trained._learn, trained._held, strict=True):
+        assert (survey.fold[learned] != HELD_FOLD).all()
+        assert (survey.fold[held] == HELD_FOLD).all()
+        assert len(learned) + len(held) == len(made[0])
 
 
 def test_after_the_deadline_nothing_is_trained(made: tuple[EventDataset, Vocabulary, LinearTerm]) -> None:
