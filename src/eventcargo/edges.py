@@ -99,6 +99,15 @@ def _empty(name: str) -> Callable[[], pl.DataFrame]:
     return lambda: pl.DataFrame(schema=TABLES[name])
 
 
+def voting(edges: pl.DataFrame) -> pl.DataFrame:
+    """The edges that vote: all but members of sets that held a label off.
+
+    Where a label is held off, whatever makes it a little less likely is in a set with something else.
+    """
+    is_alone = pl.col("others").list.len().fill_null(0) == 0
+    return edges.filter(is_alone | (pl.col("effect") > 0))
+
+
 @dataclass(frozen=True)
 class EdgeTable:
     """Edges of single sequences, and the counts of tested and exposed sequences and of positives.

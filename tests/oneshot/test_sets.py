@@ -9,8 +9,10 @@ import torch
 
 from eventcargo import EdgeTable, EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
+from eventcargo.edges import voting
 from eventcargo.event_kinds import EventKinds
 from eventcargo.features import N_BUCKETS
+from eventcargo.fusion.vote_store import run_votes
 from eventcargo.models.calibration import Calibration
 from eventcargo.models.density import DensityModel, HidingChanges, end_logits
 from eventcargo.models.linear.term import LinearTerm
@@ -362,3 +364,15 @@ def test_changes_without_pairs_share_nothing() -> None:
     changes = model.hiding_changes(batch_of(model, "ab"))
     assert isinstance(changes, HidingChanges)
     assert changes.shared is None
+
+
+def test_members_of_sets_that_held_a_label_off_do_not_vote(tmp_path: Path) -> None:
+    extract(either(0.0), short_data(300), tmp_path / "edges", ExtractConfig(workers=1))
+    edges = edges_of(tmp_path / "edges")
+    left_out = edges.join(voting(edges), on=["sequence", "label", "event"], how="anti")
+    assert len(left_out) > 0
+    assert (left_out["effect"] < 0).all()
+    assert (edges.filter(pl.col("others").list.len() > 0)["effect"] > 0).any()
+    assert (left_out["others"].list.len() > 0).all()
+    counted = sum(int(votes.counts["votes"].sum()) for votes in run_votes(tmp_path).votes.values())
+    assert counted == len(edges) - len(left_out)

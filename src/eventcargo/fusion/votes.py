@@ -11,7 +11,7 @@ from functools import cached_property
 
 import polars as pl
 
-from eventcargo.edges import GRAINS, POLARITIES, EdgeTable, summed
+from eventcargo.edges import GRAINS, POLARITIES, EdgeTable, summed, voting
 from eventcargo.edges import GROUP_SUPPORT as GROUP_SUPPORT_BY_KIND
 from eventcargo.edges import GROUP_VOTES as GROUP_VOTES_BY_KIND
 from eventcargo.errors import ConfigError, DataError, argument
@@ -214,9 +214,10 @@ class Count:
 
     def _add_edges(self, table: EdgeTable) -> None:
         keys, sums = self._counts
-        edge_keys = keys.of(table.edges)
+        edges = voting(table.edges)
+        edge_keys = keys.of(edges)
         _check_tested(edge_keys, table.support)
-        which, rows = ballots(table.edges, edge_keys), counted(table.edges)
+        which, rows = ballots(edges, edge_keys), counted(edges)
         sums.add(*((edge_keys, rows) if which is None else (edge_keys[which], rows[which])))
 
     def add_votes(self, votes: Votes) -> None:

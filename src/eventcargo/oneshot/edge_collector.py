@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.batches import Batch, kept_attributes, places_in_sequence
-from eventcargo.edges import EDGES, EXPOSED, POLARITIES, POSITIVES, SUPPORT, EdgeTable
+from eventcargo.edges import EDGES, EXPOSED, POLARITIES, POSITIVES, SUPPORT, EdgeTable, voting
 from eventcargo.events import EventDataset
 from eventcargo.models.density import DensityModel
 from eventcargo.oneshot.group_sums import GroupSums
@@ -98,7 +98,7 @@ class EdgeCollector:
         """The sums over groups of tested sequences and of votes."""
         ids = pl.Series(self._data.sequence_ids).cast(pl.String)
         groups = pl.DataFrame({"sequence": ids, "group": self._data.group_numbers})
-        return self._groups.tables(edges.join(groups, on="sequence"), self._labels, self._events)
+        return self._groups.tables(voting(edges).join(groups, on="sequence"), self._labels, self._events)
 
     def _named(self, numbers: pl.DataFrame) -> pl.DataFrame:
         rows, labels = numbers["sequence"].to_numpy(), numbers["label"].to_numpy()
