@@ -211,7 +211,7 @@ class _Survey:
         if len(rows) == 0 or not (self.candidates[label] > 0).any():
             return False
         y, logits = self.truth[rows, label], self.linear[rows, label].astype(np.float64)
-        if unsure_share(logits, y) < UNSURE:
+        if y.all() or not y.any() or unsure_share(logits, y) < UNSURE:
             return False
         rows, shift = self._screened(label, rows)
         y, logits = self.truth[rows, label], self.linear[rows, label] + shift
