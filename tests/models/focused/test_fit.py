@@ -96,7 +96,7 @@ def test_networks_do_not_learn_from_the_fold_that_judges_them(
     made: tuple[EventDataset, Vocabulary, LinearTerm],
 ) -> None:
     survey = _Survey.of(*made[:2], 96, made[2], SMALL, seed=0)
-    trained = _Trained(survey, [0, 1], SMALL, seed=0)
+    trained = _Trained(survey, [0, 1], SMALL)
     for learned, held in zip(trained._learn, trained._held, strict=True):
         assert (survey.fold[learned] != HELD_FOLD).all()
         assert (survey.fold[held] == HELD_FOLD).all()

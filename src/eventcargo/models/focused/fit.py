@@ -20,7 +20,7 @@ from eventcargo.batches import Batches
 from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline
 from eventcargo.events import EventDataset
-from eventcargo.models.calibration import MATTERS, lead
+from eventcargo.models.calibration import MATTERS, base_losses, lead
 from eventcargo.models.focused.network import FocusedNetwork, measured, quantile_edges
 from eventcargo.models.focused.projection import Projection, project
 from eventcargo.models.focused.rhythm import rhythm_p_values
@@ -113,7 +113,7 @@ def fit_focused(
         for at in range(0, len(labels), LABELS_AT_ONCE):
             if deadline.is_over:
                 break
-            fitted += _Trained(survey, labels[at : at + LABELS_AT_ONCE], config, seed).run(deadline)
+            fitted += _Trained(survey, labels[at : at + LABELS_AT_ONCE], config).run(deadline)
             if progress is not None:
                 progress("focused networks", min(at + LABELS_AT_ONCE, len(labels)), len(labels), "labels")
     return _joined(fitted, len(vocabulary), config)
@@ -151,6 +151,7 @@ class _Survey:
     truth: NDArray[np.bool_]  # (rows, labels)
     known: NDArray[np.bool_] | None
     linear: NDArray[np.float32]  # (rows, labels)
+    unsure: Ints  # labels of which the linear term is unsure enough
     candidates: Ints  # (labels, K)
     fold: Ints
     groups: Ints
@@ -187,7 +188,18 @@ class _Survey:
         candidates = _candidates(worth, rhythm, config.candidates)
         groups = data.group_numbers[rows]
         return cls(
-            batches, rows, truth, known, linear, candidates, fold, groups, config, len(vocabulary), seed
+            batches,
+            rows,
+            truth,
+            known,
+            linear,
+            unsure,
+            candidates,
+            fold,
+            groups,
+            config,
+            len(vocabulary),
+            seed,
         )
 
     def usable(self, label: int) -> Ints:
@@ -199,19 +211,13 @@ class _Survey:
 
     def labels_to_learn(self) -> list[int]:
         """The labels of which the linear term leaves something to learn, the most frequent first."""
-        support = self.truth.sum(axis=0)
-        order = np.argsort(-support, kind="stable")
-        return [
-            int(label) for label in order if support[label] >= MIN_POSITIVES and self.is_left_over(int(label))
-        ]
+        order = np.argsort(-self.truth.sum(axis=0)[self.unsure], kind="stable")
+        return [label for label in self.unsure[order].tolist() if self.is_left_over(label)]
 
     def is_left_over(self, label: int) -> bool:
         """Whether the arrangement of the candidates explains some of what the linear term is unsure of."""
         rows = self.usable(label)
-        if len(rows) == 0 or not (self.candidates[label] > 0).any():
-            return False
-        y, logits = self.truth[rows, label], self.linear[rows, label].astype(np.float64)
-        if y.all() or not y.any() or unsure_share(logits, y) < UNSURE:
+        if not (self.candidates[label] > 0).any():
             return False
         rows, shift = self._screened(label, rows)
         y, logits = self.truth[rows, label], self.linear[rows, label] + shift
@@ -261,8 +267,7 @@ def _unsure_labels(
         [
             label
             for label, own in enumerate(usable.T)
-            if own.any()
-            and truth[own, label].sum() >= MIN_POSITIVES
+            if MIN_POSITIVES <= truth[own, label].sum() < own.sum()
             and unsure_share(linear[own, label].astype(np.float64), truth[own, label]) >= UNSURE
         ],
         np.int64,
@@ -312,11 +317,6 @@ def _largest(values: NDArray[np.float32] | Floats, n: int) -> list[int]:
     return [int(at) for at in order if values[at] > 0]
 
 
-def _base_loss(y: NDArray[np.bool_]) -> float:
-    rate = float(np.clip(y.mean(), 1e-12, 1 - 1e-12))
-    return -(rate * np.log(rate) + (1 - rate) * np.log(1 - rate))
-
-
 def unsure_share(logits: Floats, y: NDArray[np.bool_]) -> float:
     """The entropy of predictions that are neither nearly 0 nor nearly 1, as a share of the base rate's.
 
@@ -324,7 +324,8 @@ def unsure_share(logits: Floats, y: NDArray[np.bool_]) -> float:
     """
     p = expit(logits)
     is_unsure = (p > SURE) & (p < 1 - SURE)
-    return float(-(xlogy(p, p) + xlog1py(1 - p, -p))[is_unsure].sum() / max(_base_loss(y) * len(y), 1e-12))
+    entropy = -(xlogy(p, p) + xlog1py(1 - p, -p))
+    return float(entropy[is_unsure].sum() / base_losses(y[:, None])[0])
 
 
 def left_over(features: Floats, y: NDArray[np.bool_], logits: Floats) -> float:
@@ -342,8 +343,8 @@ def left_over(features: Floats, y: NDArray[np.bool_], logits: Floats) -> float:
 class _Trained:
     """The networks of a few labels, trained side by side."""
 
-    def __init__(self, survey: _Survey, labels: list[int], config: FocusedConfig, seed: int) -> None:
-        self._survey, self._labels, self._config, self._seed = survey, labels, config, seed
+    def __init__(self, survey: _Survey, labels: list[int], config: FocusedConfig) -> None:
+        self._survey, self._labels, self._config = survey, labels, config
         self._learn, self._held = [], []
         for label in labels:
             rows = survey.usable(label)
@@ -399,7 +400,7 @@ class _Trained:
             truth = self._survey.truth[rows, label][:, None]
             term, own = (log_losses(each[:, None], truth) for each in (linear, logits))
             ahead = float(lead(term, own, self._survey.groups[rows])[0])
-            if ahead > GAIN and (term - own).sum() > MATTERS * _base_loss(truth) * len(truth):
+            if ahead > GAIN and (term - own).sum() > MATTERS * base_losses(truth)[0]:
                 kept.append(_Kept(label, self._survey.candidates[label], network))
         return kept
 
