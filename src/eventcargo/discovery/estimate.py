@@ -251,7 +251,7 @@ def _is_tried(config: DiscoverConfig) -> bool:
 
 def count_weights(shape: TransformerConfig, n_event_types: int, n_labels: int) -> int:
     """The approximate number of weights of a Transformer."""
-    ends = n_event_types * (1 if shape.tied else 2) + 2 * n_labels
+    ends = n_event_types * (1 if shape.tied else 2) + (4 if shape.label_queries else 2) * n_labels
     return ends * shape.width + _weights_of_blocks(shape)
 
 

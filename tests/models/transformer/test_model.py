@@ -31,6 +31,9 @@ SHAPES = {
         times="additive",
         tied=False,
     ),
+    "label queries": TransformerConfig(
+        width=16, layers=2, heads=2, feedforward=16, max_length=32, label_queries=True
+    ),
 }
 
 

@@ -22,6 +22,8 @@ SHAPES = {
     "one block": replace(transformer_size("tiny"), layers=1, times="additive"),
     "a stack for labels": replace(transformer_size("tiny"), label_layers=2),
     "one block for labels": replace(transformer_size("tiny"), label_layers=1),
+    "label queries": replace(transformer_size("tiny"), label_queries=True),
+    "a stack and label queries": replace(transformer_size("tiny"), label_layers=1, label_queries=True),
 }
 
 

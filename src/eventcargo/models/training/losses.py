@@ -138,8 +138,7 @@ def joint_loss(
         losses = event_loss(model, x[at], following, sampler, drawn)
         total = total + config.event_weight * (losses @ _weights(targets.event_weights, targets.events_at, x))
     if needs_labels:
-        at = torch.as_tensor(targets.labels_at, device=y.device)
-        logits = model.label_logits(y[at], batch, targets.labels_at)
+        logits = model.label_logits(y, batch, targets.labels_at)
         rows = np.nonzero(targets.labels_at)[0]
         wanted = torch.as_tensor(batch.labels[rows], device=y.device)
         known = None if batch.known is None else torch.as_tensor(batch.known[rows], device=y.device)

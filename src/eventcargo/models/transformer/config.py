@@ -23,6 +23,8 @@ class TransformerConfig(Settings):
     """inner width of the feed-forward part of a block"""
     label_layers: int = setting(0, ge=0)
     """number of blocks of Tf_y, which cross-attend to Tf_x; 0: the label head reads the states of Tf_x"""
+    label_queries: bool = False
+    """each label attends to all events so far by a query of its own; otherwise it reads the last state"""
     activation: Literal["gelu", "swiglu"] = "swiglu"
     """activation of the feed-forward part: gelu or swiglu"""
     times: Literal["rotary", "additive"] = "rotary"
@@ -69,6 +71,7 @@ SIZES: Mapping[str, TransformerConfig] = {
         times="additive",
         tied=False,
         linear=False,
+        label_queries=True,
         dropout=0.1,
     ),
 }
@@ -76,11 +79,12 @@ SIZES: Mapping[str, TransformerConfig] = {
 
 
 def transformer_size(name: str, **changes: Any) -> TransformerConfig:
-    """The config of a named size, with changes.
+    """The config of a named size, with changes; without a linear term, labels have queries of their own.
 
     >>> transformer_size("tiny", max_length=64).width
     32
     """
     if name not in SIZES:
         raise ConfigError(f"{argument('size', name)}: use {', '.join(SIZES)}")
-    return replace(SIZES[name], **changes)
+    shape = replace(SIZES[name], **changes)
+    return replace(shape, label_queries=changes.get("label_queries", not shape.linear))

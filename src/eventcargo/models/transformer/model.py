@@ -34,6 +34,7 @@ from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.pretrained import read_model, tensors_fingerprint, write_model
 from eventcargo.models.transformer.config import SIZES, TransformerConfig, transformer_size
 from eventcargo.models.transformer.event_head import next_events
+from eventcargo.models.transformer.label_head import LabelHead, LabelQueries
 from eventcargo.models.transformer.layers import Block, Timing
 from eventcargo.models.transformer.particles import own_labels, particle_states
 from eventcargo.models.transformer.values import ValueInput
@@ -50,21 +51,6 @@ TERM, FOCUSED = "linear.", "focused."
 
 LABEL_PARTS = ("label_", "end_head", "memory_norm", "term_scale")
 """Prefixes of the parameters that only labels use."""
-
-
-class LabelHead(nn.Module):
-    """A linear map from states to the logits of chosen labels, initially zero."""
-
-    def __init__(self, width: int, n_labels: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.zeros(n_labels, width))
-        self.bias = nn.Parameter(torch.zeros(n_labels))
-
-    def forward(self, states: Tensor, chosen: Tensor) -> Tensor:
-        weight, bias = self.weight[chosen], self.bias[chosen]
-        if states.is_contiguous():
-            return F.linear(states, weight, bias)
-        return torch.addmm(bias[:, None], weight, states.T).T  # one column per state: five times as fast
 
 
 class Transformer(nn.Module, DensityModel):
@@ -120,7 +106,8 @@ class Transformer(nn.Module, DensityModel):
         self.memory_norm = nn.RMSNorm(c.width) if c.label_layers else None
         self.event_head = None if c.tied else nn.Linear(c.width, n_ids, bias=False)
         self.event_bias = nn.Parameter(torch.zeros(n_ids))
-        self.label_head, self.end_head = LabelHead(c.width, n_labels), LabelHead(c.width, n_labels)
+        head = LabelQueries if c.label_queries else LabelHead
+        self.label_head, self.end_head = head(c.width, n_labels), head(c.width, n_labels)
         self.term_scale = nn.Parameter(torch.ones(n_labels))
         self.register_buffer("time_scale", torch.ones(()))
         self.register_buffer("label_cap", torch.full((n_labels,), torch.inf))
@@ -271,35 +258,46 @@ class Transformer(nn.Module, DensityModel):
 
     def label_logits(
         self,
-        states: Tensor,
+        states: Tensor | None,
         batch: Batch,
         labels_at: NDArray[np.bool_],
         label_columns: NDArray[np.int64] | None = None,
     ) -> Tensor:
-        """Label logits from the states (positions, D) of the requested positions.
+        """Label logits of the requested positions, from the states of all positions (B, L, D).
 
         The end has a head of its own, and there the linear term counts as it was fitted, on whole sequences;
-        before the end it is scaled, because the events still to come make it less certain.
+        before the end it is scaled, because the events still to come make it less certain. Without states,
+        the logits are those of the linear term alone.
         """
         columns = np.arange(len(self.label_names)) if label_columns is None else label_columns
-        chosen = torch.as_tensor(columns, device=states.device)
-        is_end = torch.as_tensor(batch.at_end[labels_at], device=states.device)  # (positions,)
-        logits, slopes, scale = (
-            self.label_head(states, chosen),
-            self.prefix_slope[chosen],
-            self.term_scale[chosen],
-        )
-        if (batch.at_end & labels_at).any():
-            ends = is_end.nonzero()[:, 0]
-            logits = logits.index_copy(0, ends, self.end_head(states[ends], chosen) * self.gate[chosen])
-            slopes = torch.where(is_end[:, None], self.end_slope[chosen], slopes)
-            scale = torch.where(is_end[:, None], 1.0, scale)
+        chosen = torch.as_tensor(columns, device=self.device)
+        is_end = torch.as_tensor(batch.at_end[labels_at], device=self.device)[:, None]  # (positions, 1)
+        slopes = torch.where(is_end, self.end_slope[chosen], self.prefix_slope[chosen])
+        logits = torch.zeros_like(slopes)
+        if states is not None:
+            logits = self._network_logits(states, batch, labels_at, chosen)
         if self.linear is not None:
             with torch.no_grad():
                 term = self.linear.logits(batch, labels_at, columns)
                 term = self._with_focused(term, batch, labels_at, columns).to(logits)
-            logits = logits + term * scale
+            logits = logits + term * torch.where(is_end, 1.0, self.term_scale[chosen])
         return torch.minimum(logits * slopes, self.label_cap[chosen].to(logits.dtype))
+
+    def _network_logits(
+        self, states: Tensor, batch: Batch, labels_at: NDArray[np.bool_], chosen: Tensor
+    ) -> Tensor:
+        """Logits of the two heads, before the end and at the end: (positions, labels)."""
+        logits = states.new_zeros(int(labels_at.sum()), len(chosen), dtype=torch.float32)
+        ends = batch.at_end[labels_at]  # (positions,)
+        if not ends.all():
+            before = torch.as_tensor(labels_at & ~batch.at_end, device=states.device)
+            found = self.label_head(states, before, chosen)
+            logits = logits.index_copy(0, _places(~ends, states), found.float())
+        if ends.any():
+            at_end = torch.as_tensor(labels_at & batch.at_end, device=states.device)
+            found = self.end_head(states, at_end, chosen) * self.gate[chosen]
+            logits = logits.index_copy(0, _places(ends, states), found.float())
+        return logits
 
     def _with_focused(
         self, term: Tensor, batch: Batch, labels_at: NDArray[np.bool_], columns: NDArray[np.int64]
@@ -327,15 +325,13 @@ class Transformer(nn.Module, DensityModel):
     ) -> Densities:
         """Logits at the positions where the masks (B, L) are true; see `DensityModel`."""
         if events_at is None and labels_at is not None and self._is_term_alone_at(batch, labels_at):
-            none = torch.zeros(int(labels_at.sum()), self.config.width, device=self.device)
-            return Densities(None, self.label_logits(none, batch, labels_at, label_columns))
+            return Densities(None, self.label_logits(None, batch, labels_at, label_columns))
         x, y = self.states(batch, for_labels=labels_at is not None)
         events = labels = None
         if events_at is not None:
             events = self.event_logits(x[torch.as_tensor(events_at, device=x.device)])
         if labels_at is not None:
-            chosen = y[torch.as_tensor(labels_at, device=y.device)]
-            labels = self.label_logits(chosen, batch, labels_at, label_columns)
+            labels = self.label_logits(y, batch, labels_at, label_columns)
         return Densities(events, labels)
 
     @property
@@ -350,8 +346,7 @@ class Transformer(nn.Module, DensityModel):
         return self._is_term_alone_with(self.end_head)
 
     def _is_term_alone_with(self, *heads: LabelHead) -> bool:
-        parts = (part for head in heads for part in head.parameters())
-        return self.linear is not None and not self.training and not any(bool(part.any()) for part in parts)
+        return self.linear is not None and not self.training and all(head.is_zero for head in heads)
 
     @property
     def linear_labels(self) -> NDArray[np.bool_]:
@@ -440,8 +435,10 @@ class Transformer(nn.Module, DensityModel):
         if self.is_term_alone:
             logits = self.term_scale.new_zeros(len(columns), n, batch.ids.shape[1] - first)
         else:
-            states = particle_states(self, batch, n, first)
+            start = 0 if self.label_head.looks_back else first - 1
+            states = particle_states(self, batch, n, first, start)
             logits = own_labels(self, states, chosen, [len(own) for own in label_columns])
+            logits = logits[..., first - 1 - start :]
         if self.linear is not None:
             term = self.linear.particle_logits(batch, n, label_columns)[..., first - 1 : -1]
             term = self._with_focused_particles(term.to(logits), batch, n, first, label_columns)
@@ -499,6 +496,10 @@ class Transformer(nn.Module, DensityModel):
         model = cls(shape, vocabulary, names, value_names=values, linear=linear, focused=focused)
         _fill(model, tensors, Path(folder))
         return model.placed(device).eval()
+
+
+def _places(which: NDArray[np.bool_], like: Tensor) -> Tensor:
+    return torch.as_tensor(np.flatnonzero(which), device=like.device)
 
 
 def _read_terms(tensors: dict[str, Tensor]) -> tuple[LinearTerm | None, FocusedTerm | None]:

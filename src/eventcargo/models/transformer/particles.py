@@ -36,8 +36,8 @@ Parts = tuple[Tensor, Tensor, Tensor]
 """Queries, keys and values of an attention: (H, S, N, d, L), values with a row of ones."""
 
 
-def particle_states(model: "Transformer", batch: Batch, n: int, first: int) -> Tensor:
-    """States of Tf_y before their norm, from position `first` - 1 to the last but one: (D, S, N, L - first).
+def particle_states(model: "Transformer", batch: Batch, n: int, first: int, start: int) -> Tensor:
+    """States of Tf_y before their norm, from position `start` to the last but one: (D, S, N, L - 1 - start).
 
     Every `n` successive rows of the batch share the ids after their `first` positions, and all times and
     values. The last position is EOS at best, of which nothing is asked.
@@ -50,9 +50,9 @@ def particle_states(model: "Transformer", batch: Batch, n: int, first: int) -> T
     own, shared = (part.permute(3, 0, 1, 2).contiguous() for part in (own, shared))
     entered = Entered(own, shared, clock)
     if model.memory_norm is None:
-        return entered.through(model.blocks, first - 1)
+        return entered.through(model.blocks, start)
     memory = attention_input(entered.through(model.blocks, 0), clock)
-    return entered.through(model.label_blocks, first - 1, memory, model.memory_norm)
+    return entered.through(model.label_blocks, start, memory, model.memory_norm)
 
 
 def own_labels(model: "Transformer", states: Tensor, chosen: Tensor, n_labels: list[int]) -> Tensor:
@@ -62,13 +62,17 @@ def own_labels(model: "Transformer", states: Tensor, chosen: Tensor, n_labels: l
     labels; computing all labels for each would cost many times as much.
     """
     scales = inverse_rms(states)  # (S, N, positions)
-    weight = model.label_head.weight[chosen] * model.label_norm.weight
-    logits = states.new_empty(len(chosen), *scales.shape[1:])
-    parts = zip(torch.split(logits, n_labels), torch.split(weight, n_labels), strict=True)
-    for at, (own, rows) in enumerate(parts):
-        torch.mm(rows, states[:, at].flatten(1), out=own.view(len(own), -1))
-        own.mul_(scales[at])
-    return logits.add_(model.label_head.bias[chosen, None, None])
+
+    def product(rows: Tensor) -> Tensor:
+        rows = rows * model.label_norm.weight
+        products = states.new_empty(len(chosen), *scales.shape[1:])
+        parts = zip(torch.split(products, n_labels), torch.split(rows, n_labels), strict=True)
+        for at, (own, weight) in enumerate(parts):
+            torch.mm(weight, states[:, at].flatten(1), out=own.view(len(own), -1))
+            own.mul_(scales[at])
+        return products
+
+    return model.label_head.of_products(product, chosen)
 
 
 class Entered:
