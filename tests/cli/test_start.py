@@ -32,8 +32,8 @@ ERRORS = {
     "no graph": (("evaluate", "nowhere.csv", "--truth", "t.csv"), 1, "nowhere.csv is not a file"),
     "no truth": (("discover", "e.csv", "--out", "r", "--truth", "t.csv"), 1, "t.csv is not a file"),
     "no run to judge": (("judge", "nowhere"), 1, "nowhere has no graph.parquet"),
-    "no run to explain": (("explain", "nowhere", "--sequence", "a"), 1, "nowhere has no data.json"),
-    "no model to explain": (("explain", "nowhere", "--events", "A,B"), 1, "config.json does not exist"),
+    "no run to explain": (("explain", "nowhere", "--sequence", "a"), 1, "nowhere holds no run"),
+    "no model to explain": (("explain", "nowhere", "--events", "A,B"), 1, "nowhere holds no run"),
     "no model": (("extract", "nowhere", "e.csv"), 1, "config.json does not exist"),
 }
 

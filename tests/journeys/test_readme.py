@@ -67,6 +67,7 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "VIN", "Fault Code", "value", date=date.dt.truncate("1s"), km=(pl.col("day") * 50).round()
     )
     dated.write_csv(tmp_path / "events.csv")
+    dated.filter(pl.col("VIN").str.len_chars() < 5).write_csv(tmp_path / "week.csv")
     outcomes = pl.DataFrame(failures, ["VIN", "day", "Outcome"], orient="row")
     outcomes = outcomes.select("VIN", "Outcome", date.dt.truncate("1s").alias("Failed on"))
     outcomes.write_csv(tmp_path / "outcomes.csv")
@@ -86,6 +87,7 @@ def test_outcomes_with_dates_are_discovered_explained_and_judged(tables: Path) -
         quickly(command)
     assert read_graph(tables / "run" / "graph.parquet").boundaries == CAUSES
     assert (tables / "run" / "report.html").exists()
+    assert set(pl.read_csv(tables / "why.csv")["label"]) == {"turbo failure"}
 
 
 def test_labels_of_whole_sequences_are_discovered_explained_and_judged(tables: Path) -> None:

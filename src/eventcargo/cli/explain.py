@@ -1,26 +1,41 @@
-"""`eventcargo explain RUN`: which events raised or lowered the labels of one sequence, and when."""
+"""`eventcargo explain RUN`: which events raised or lowered the labels of one sequence, and when.
 
+With a table of new events, of one of its sequences, or of all of them into a file.
+"""
+
+import json
+import time as clock
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import eventcargo
+import eventcargo.prediction
+from eventcargo.cli.new_data import NewColumns, allowed_pairs, model_of, read_new
+from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import recall
-from eventcargo.discovery.run_folder import GRAPH, MODEL
 from eventcargo.errors import ConfigError, counted
-from eventcargo.models.loading import load_model
+from eventcargo.io.config import ReadConfig
+from eventcargo.progress import progress_bars
 from eventcargo.sequences import EventSequence
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from eventcargo.events import EventDataset
+    from eventcargo.models.density import DensityModel
     from eventcargo.oneshot.explain import Explanation
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 LEAST = 0.01
 """Smallest strength of an event in the table, in nats."""
+
+SHOWN_CAUSES = 30
+"""Most causes of new sequences on the screen."""
 
 SHOWN_IDS = 5
 """Most sequences of a subject named in a message."""
@@ -37,46 +52,150 @@ UP_TOGETHER, DOWN_TOGETHER = "△", "▽"
 
 
 @app.command()
+@with_options(NewColumns, ReadConfig)
 def explain(
     run: Annotated[Path, typer.Argument(help="Folder of a run with model/.")],
-    sequence: Annotated[
-        str | None, typer.Option(help="Id of a sequence in the run's data, or of a subject.")
+    new: Annotated[
+        str | None,
+        typer.Argument(metavar="[EVENTS]", help="Table of new events; default: the data of the run."),
     ] = None,
-    events: Annotated[str | None, typer.Option(help="Event types in order, such as 'A,B,C'.")] = None,
+    sequence: Annotated[
+        str | None, typer.Option(help="Id of a sequence of the data, or of a subject.")
+    ] = None,
+    events: Annotated[
+        str | None,
+        typer.Option(help="Event types in order, such as 'A,B,C'; names with commas as JSON: '[\"A, B\"]'."),
+    ] = None,
     times: Annotated[
         str | None, typer.Option(help="Times of the events, such as '0,1.5,4'; default 0, 1, 2, ...")
     ] = None,
-    label: Annotated[
+    labels: Annotated[
         list[str] | None,
-        typer.Option(help="Label to explain; repeat for more. Default: labels carried or predicted."),
+        typer.Option(
+            "--label", help="Label to explain; repeat for more. Default: labels carried or predicted."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Explain all sequences of EVENTS and write a row per cause: Parquet, CSV, JSONL."),
     ] = None,
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     as_json: AS_JSON = False,
+    columns: NewColumns = NewColumns(),  # noqa: B008 (frozen)
+    reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Show which events raised or lowered the labels of one sequence, when and by how much."""
-    chosen = _chosen(run, sequence, events, times)
-    if (run / GRAPH).exists() and not (run / MODEL).exists():
-        raise ConfigError(f"{run} had no time to fit a model; run discover with a longer --max-time")
-    model = load_model(run / MODEL, device)
-    explanation = eventcargo.explain(model, chosen, label or None)
+    _check(new, sequence, events, times, out)
+    model = model_of(run, device)
+    if new is not None:
+        data = read_new(run, new, columns, reading, model)
+        if sequence is None:
+            _explain_all(run, model, data, labels, out, as_json)
+            return
+        chosen, dated = _found(data, sequence), data.time_kind == "datetime"
+    elif sequence is not None:
+        data = recall(run).data
+        chosen, dated = _found(data, sequence), data.time_kind == "datetime"
+    else:
+        chosen, dated = _given(events, times), False
+    explanation = eventcargo.explain(model, chosen, labels or None)
     if as_json:
-        print_json(_content(explanation))
+        print_json(_content(explanation, dated))
         return
     for name in explanation.probabilities:
-        _print_label(explanation, name)
+        _print_label(explanation, name, dated)
 
 
-def _chosen(run: Path, sequence: str | None, events: str | None, times: str | None) -> EventSequence:
-    """The sequence to explain, from the data or from the options."""
-    if (sequence is None) == (events is None):
-        raise ConfigError("give either --sequence, an id of the data, or --events")
-    if sequence is not None:
-        if times is not None:
-            raise ConfigError(f"--times {times} needs --events, not --sequence")
-        return _found(recall(run).data, sequence)
+def _check(
+    new: str | None, sequence: str | None, events: str | None, times: str | None, out: Path | None
+) -> None:
+    """Refuse options that do not go together."""
+    if new is None and (sequence is None) == (events is None):
+        raise ConfigError("give either --sequence, an id of the data, or --events, or a table of EVENTS")
+    if new is not None and events is not None:
+        raise ConfigError("give either a table of EVENTS or --events, not both")
+    if times is not None and events is None:
+        raise ConfigError(f"--times {times} needs --events")
+    if out is not None and (new is None or sequence is not None):
+        raise ConfigError(f"--out {out} is for all sequences of a table: give EVENTS, without --sequence")
+    if out is not None:
+        from eventcargo.prediction.tables import check_table_path
+
+        check_table_path(out)
+
+
+def _given(events: str | None, times: str | None) -> EventSequence:
+    """The sequence that the options spell out."""
     assert events is not None
-    names = tuple(name.strip() for name in events.split(",") if name.strip())
+    names = _names(events)
     return EventSequence("given", names, _times(times, len(names)), ())
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """The event types of `--events`.
+
+    >>> _names("A, B"), _names('["A, B", "C"]')
+    (('A', 'B'), ('A, B', 'C'))
+    """
+    if not text.lstrip().startswith("["):
+        return tuple(name.strip() for name in text.split(",") if name.strip())
+    try:
+        names = json.loads(text)
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f'--events {text!r}: use names separated by commas, or JSON such as ["A, B", "C"]')
+    return tuple(names)
+
+
+def _explain_all(
+    run: Path,
+    model: "DensityModel",
+    data: "EventDataset",
+    labels: list[str] | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Explain every sequence of a table, into a file or to the screen."""
+    import polars as pl
+
+    from eventcargo.prediction.tables import write_tables
+
+    began = clock.perf_counter()
+    with progress_bars() as progress:
+        allowed = allowed_pairs(run, model, data)
+        parts = eventcargo.prediction.explain_all(
+            model, data, labels or None, allowed=allowed, progress=progress
+        )
+        kept = [] if out is None else [len(part) for part in write_tables(out, parts)]
+        table = pl.concat(list(parts)) if out is None else None
+    seconds = clock.perf_counter() - began
+    n_rows = sum(kept) if table is None else len(table)
+    if as_json:
+        written = {"out": str(out)} if table is None else {"causes": table.to_dicts()}
+        print_json({"sequences": len(data), "rows": n_rows, **written})
+        return
+    if table is not None:
+        _print_causes(table)
+    where = "" if out is None else f" Written to {out}."
+    print_lines(
+        [
+            f"{counted(n_rows, 'cause')} of {counted(len(data), 'sequence')} in {seconds:,.1f} s, "
+            f"{len(data) / max(seconds, 1e-9):,.0f} sequences a second.{where}"
+        ]
+    )
+
+
+def _print_causes(table: "pl.DataFrame") -> None:
+    """The first causes of a table."""
+    columns = ["sequence_id", "label", "probability", "event", "count", "first_time", "without", "strength"]
+    titles = ["sequence", "label", "probability", "event", "count", "first time", "without it", "strength"]
+    rows = [list(row) for row in table.head(SHOWN_CAUSES).select(columns).iter_rows()]
+    for row, others in zip(rows, table["others"].head(SHOWN_CAUSES).to_list(), strict=True):
+        row[3] = " or ".join([row[3], *others])
+    print_table("What moved the labels that are expected", titles, rows)
+    if len(table) > SHOWN_CAUSES:
+        print_lines([f"... and {len(table) - SHOWN_CAUSES:,} more; --out FILE writes all."])
 
 
 def _found(data: "EventDataset", name: str) -> EventSequence:
@@ -113,25 +232,34 @@ def _times(text: str | None, wanted: int) -> tuple[float, ...]:
     return times
 
 
-def _content(explanation: "Explanation") -> dict[str, Any]:
+def _moment(seconds: float) -> datetime:
+    """The date of a time of data with dates."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _content(explanation: "Explanation", dated: bool) -> dict[str, Any]:
+    moves = explanation.moves.to_dicts()
+    for move in moves if dated else ():
+        move["time"] = _moment(move["time"])
     return {
         "sequence": explanation.sequence.id,
         "carries": list(explanation.sequence.labels),
         "probabilities": explanation.probabilities,
-        "moves": explanation.moves.to_dicts(),
+        "moves": moves,
         "sets": explanation.sets.to_dicts(),
         "in_words": {label: explanation.in_words(label) for label in explanation.probabilities},
     }
 
 
-def _print_label(explanation: "Explanation", label: str) -> None:
+def _print_label(explanation: "Explanation", label: str, dated: bool) -> None:
     """Print the table and the drawing of one label."""
     probability, carried = explanation.probabilities[label], label in explanation.sequence.labels
     causes = explanation.causes(label, LEAST)
     counts = {name: explanation.sequence.events.count(name) for name in causes["event"]}
     start = explanation.sequence.times[0]
     rows = [
-        [move["event"], counts[move["event"]], move["position"], move["time"] - start]
+        [move["event"], counts[move["event"]], move["position"]]
+        + [f"{_moment(move['time']):%Y-%m-%d %H:%M:%S}" if dated else move["time"] - start]
         + [move[name] for name in ("without", "effect", "strength")]
         for move in causes.iter_rows(named=True)
     ]

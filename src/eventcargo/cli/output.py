@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -22,7 +23,7 @@ SMALL = 0.01
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Print JSON to standard output."""
-    typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
+    typer.echo(json.dumps(content, indent=1, ensure_ascii=False, default=datetime.isoformat))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

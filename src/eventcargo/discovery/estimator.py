@@ -3,20 +3,21 @@
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import eventcargo
 import eventcargo.cohort
 import eventcargo.discovery
-import eventcargo.models
+import eventcargo.oneshot
+import eventcargo.prediction
 import eventcargo.report
 from eventcargo.cohort.config import COHORT, Cohort, read_cohort
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.parameters import WithParameters
-from eventcargo.discovery.run_folder import RunManifest, write_cohort_of_run
+from eventcargo.discovery.run_folder import RunManifest, knowledge_of_run, write_cohort_of_run
 from eventcargo.errors import ConfigError, argument
 from eventcargo.files import check_new_folder
 from eventcargo.knowledge import Knowledge
@@ -135,25 +136,43 @@ class Cargo(WithParameters):
         """
         return self._read(events, labels, columns, self._model().vocabulary).data
 
-    def explain(self, sequence: "EventSequence", labels: Any = None) -> "Explanation":
-        """The events of one sequence that moved its labels."""
-        return eventcargo.explain(self._model(), sequence, labels)
+    @overload
+    def explain(self, data: "EventSequence", labels: "Sequence[str] | None" = None) -> "Explanation": ...
+    @overload
+    def explain(self, data: Any, labels: "Sequence[str] | None" = None, **columns: Any) -> "pl.DataFrame": ...
+    def explain(
+        self, data: Any, labels: "Sequence[str] | None" = None, **columns: Any
+    ) -> "Explanation | pl.DataFrame":
+        """The events that moved the labels of one sequence, or of many.
+
+        Of an `EventSequence` an `Explanation`; of an `EventDataset`, or of tables as `read` takes them, a
+        table with the columns of `eventcargo.prediction.EXPLANATIONS`. `labels` are those to explain, by
+        default the ones that a sequence carries or that are probable.
+        """
+        import polars as pl
+
+        model = self._model()
+        if isinstance(data, eventcargo.EventSequence):
+            return eventcargo.explain(model, data, labels)
+        shown = self._shown(data, None, columns)
+        known = knowledge_of_run(self._folder)
+        allowed = eventcargo.oneshot.allowed_pairs(known, model, shown)
+        return pl.concat(list(eventcargo.prediction.explain_all(model, shown, labels, allowed=allowed)))
 
     def predict_proba(self, data: Any, labels: Any = None, **columns: Any) -> "pl.DataFrame":
         """P(label | whole sequence): one row per sequence, with its id and one column per label.
 
         `data` is an `EventDataset`, or tables as `read` takes them.
         """
-        import polars as pl
+        return eventcargo.prediction.predict(self._model(), self._shown(data, labels, columns))
 
-        model = self._model()
+    def _shown(self, data: Any, labels: Any, columns: Mapping[str, Any]) -> "EventDataset":
+        """The sequences of new data as the model reads them; a warning names unknown event types."""
         is_cut = isinstance(data, eventcargo.EventDataset) and (self.cohort is None or self.cohort.cuts)
-        shown = data if is_cut else self.read(data, labels, **columns).without_labels()
-        probabilities = eventcargo.models.label_probabilities(model, shown)
-        ids = pl.Series("sequence_id", shown.sequence_ids.to_pylist(), dtype=pl.String)
-        return pl.DataFrame(
-            [ids, *(pl.Series(name, probabilities[:, at]) for at, name in enumerate(model.label_names))]
-        )
+        shown = data if is_cut else self.read(data, labels, **columns)
+        unknown = eventcargo.prediction.unknown_events(self._model(), shown)
+        eventcargo.prediction.warn_of_unknown(unknown, shown)
+        return shown
 
     def score(self, truth: "LabelGraph") -> float:
         """Macro F1 of the boundaries against the true ones; `evaluate` gives more scores."""

@@ -78,7 +78,7 @@ def extract(
         raise DataError("the data have no labels, against which phase 1 tests events; read them with labels")
     check_labels(model, data)
     check_values(model, data)
-    allowed = _allowed(knowledge, model, data)
+    allowed = allowed_pairs(knowledge, model, data)
     report_cuts(data, model.max_length)
     size = -(-config.shard // BLOCK) * BLOCK
     folder = EdgeFolder.create(Path(out), _plan(model, data, config, size, knowledge), resume)
@@ -116,7 +116,7 @@ def _run(model: DensityModel, task: Task, folder: EdgeFolder, progress: OnProgre
         )
 
 
-def _allowed(knowledge: Knowledge | None, model: DensityModel, data: EventDataset) -> Flags | None:
+def allowed_pairs(knowledge: Knowledge | None, model: DensityModel, data: EventDataset) -> Flags | None:
     """Which pairs of a label and an event type may be edges, (labels, V); None: all.
 
     Names are resolved against data and model together, so event types too rare for the model are known too.

@@ -1,0 +1,19 @@
+"""New sequences through a model that is there: probabilities of labels, and what moved them."""
+
+from typing import TYPE_CHECKING
+
+from eventcargo.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from eventcargo.prediction.explanations import EXPLANATIONS, explain_all
+    from eventcargo.prediction.probabilities import predict, unknown_events, warn_of_unknown
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "explanations": "EXPLANATIONS explain_all",
+            "probabilities": "predict unknown_events warn_of_unknown",
+        },
+    )
+
+__all__ = ["EXPLANATIONS", "explain_all", "predict", "unknown_events", "warn_of_unknown"]

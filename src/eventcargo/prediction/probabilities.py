@@ -1,0 +1,69 @@
+"""Probabilities of the labels of whole sequences, and the event types that a model does not know."""
+
+import numpy as np
+import polars as pl
+from scipy.special import expit
+
+from eventcargo.batches import report_cuts
+from eventcargo.errors import counted, warn
+from eventcargo.events import EventDataset
+from eventcargo.models.density import DensityModel, end_logits, walk
+from eventcargo.progress import OnProgress
+
+SHOWN = 3
+"""Unknown event types named in a warning."""
+
+
+def predict(model: DensityModel, data: EventDataset, *, progress: OnProgress | None = None) -> pl.DataFrame:
+    """P(label | whole sequence): one row per sequence, with its id and one column per label.
+
+    Labels of the data are not read.
+
+    >>> from eventcargo.models import Oracle
+    >>> from eventcargo.simulation.exact import ExactConfig, ExactProcess
+    >>> process = ExactProcess.from_config(ExactConfig(), seed=1)
+    >>> predict(Oracle(process), process.sample(50, seed=1).data).columns[:2]
+    ['sequence_id', 'L000']
+    """
+    bare = data.without_labels()
+    report_cuts(bare, model.max_length)
+    result = np.empty((len(bare), len(model.label_names)))
+    for rows, batch in walk(model, bare):
+        result[rows] = expit(end_logits(model, batch, np.arange(len(model.label_names))))
+        if progress is not None:
+            progress("predicting", int(rows[-1]) + 1, len(bare), "sequences")
+    ids = pl.Series("sequence_id", bare.sequence_ids.to_pylist(), dtype=pl.String)
+    return pl.DataFrame([ids, *(pl.Series(name, result[:, at]) for at, name in enumerate(model.label_names))])
+
+
+def unknown_events(model: DensityModel, data: EventDataset) -> pl.DataFrame:
+    """Event types of the data that the model does not know, the most frequent first.
+
+    Columns: event, occurrences, sequences.
+    """
+    known = set(model.vocabulary.event_names)
+    strange = [number for number, name in enumerate(data.event_names) if name not in known]
+    presence = data.presence()[:, strange]
+    _, events, _ = data.flat()
+    occurrences = np.bincount(events, minlength=len(data.event_names))[strange]
+    table = pl.DataFrame(
+        {
+            "event": pl.Series([data.event_names[number] for number in strange], dtype=pl.String),
+            "occurrences": occurrences.astype(np.int64),
+            "sequences": np.asarray(presence.sum(axis=0)).ravel().astype(np.int64),
+        }
+    )
+    return table.filter(pl.col("occurrences") > 0).sort(["occurrences", "event"], descending=[True, False])
+
+
+def warn_of_unknown(unknown: pl.DataFrame, data: EventDataset) -> None:
+    """Warn of event types that the model does not know, with their names and counts."""
+    if not len(unknown):
+        return
+    named = ", ".join(f"{event} ({n:,})" for event, n, _ in unknown.head(SHOWN).iter_rows())
+    more = ", ..." if len(unknown) > SHOWN else ""
+    share = unknown["occurrences"].sum() / max(data.n_events, 1)
+    warn(
+        f"the model does not know {counted(len(unknown), 'event type')}, {share:.1%} of all events: "
+        f"{named}{more}; it reads them as unknown, so they explain nothing"
+    )
