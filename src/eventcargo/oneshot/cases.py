@@ -9,14 +9,18 @@ is tested in at most `max_cases` sequences of either kind: estimating a frequenc
 
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.deadline import NEVER, Deadline
+from eventcargo.edges import POLARITIES
 from eventcargo.errors import EventCargoWarning, counted
 from eventcargo.events import EventDataset
+from eventcargo.files import atomic_file
 from eventcargo.models.density import DensityModel, walk
 from eventcargo.oneshot.config import CasesConfig
 from eventcargo.oneshot.total import reach
@@ -36,6 +40,31 @@ class Cases:
     def rows(self, which: Ints) -> "Cases":
         """The cases of the selected sequences."""
         return Cases(self.present[which], self.absent[which])
+
+
+def write_cases(path: Path, cases: Cases) -> None:
+    """Write cases as a table of rows, labels and polarities."""
+    pairs = {name: getattr(cases, name).nonzero() for name in POLARITIES}
+    table = pl.concat(
+        pl.DataFrame({"row": rows.astype(np.int64), "label": labels.astype(np.int64)}).with_columns(
+            polarity=pl.lit(name)
+        )
+        for name, (rows, labels) in pairs.items()
+    )
+    with atomic_file(path) as target:
+        table.write_parquet(target)
+
+
+def read_cases(path: Path, shape: tuple[int, int]) -> Cases:
+    """The cases of a table, for this many sequences and labels."""
+    table = pl.read_parquet(path)
+    parts = {name: table.filter(polarity=name) for name in POLARITIES}
+    return Cases(
+        **{
+            name: _marked(part["row"].to_numpy(), part["label"].to_numpy(), shape)
+            for name, part in parts.items()
+        }
+    )
 
 
 def select_cases(

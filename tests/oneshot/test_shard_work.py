@@ -1,6 +1,6 @@
-import os
 import time
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.cases import Cases
 from eventcargo.oneshot.config import ExtractConfig
-from eventcargo.oneshot.workers import Task, pool_size
+from eventcargo.oneshot.shard_work import Task, workers_of
 
 
 def task_of(data: EventDataset, config: ExtractConfig) -> Task:
@@ -30,46 +30,44 @@ def test_shards_hold_all_sequences_once(chain: EventDataset) -> None:
     assert [task.length(number) for number in range(3)] == [256, 256, 88]
 
 
-def test_as_many_processes_as_asked_for(fitted: Transformer, chain: EventDataset) -> None:
-    assert pool_size(fitted, task_of(chain, ExtractConfig(workers=3))) == 3
-
-
-@pytest.mark.parametrize(("test", "size"), [("total", 1), ("prefix", 3), ("both", 3)])
-def test_sums_alone_need_one_process(
-    fitted: Transformer,
-    chain: EventDataset,
-    monkeypatch: pytest.MonkeyPatch,
-    test: Literal["total", "prefix", "both"],
-    size: int,
+@pytest.mark.parametrize(("test", "is_long"), [("total", False), ("prefix", True), ("both", True)])
+def test_workers_pay_from_the_start_where_forward_passes_are_needed(
+    fitted: Transformer, chain: EventDataset, test: Literal["total", "prefix", "both"], is_long: bool
 ) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
     model = deepcopy(fitted)
     model.gate.zero_()
-    assert pool_size(model, task_of(chain, ExtractConfig(test=test))) == size
+    assert workers_of(model, task_of(chain, ExtractConfig(test=test)))[1] == is_long
+
+
+def test_workers_do_not_pay_if_the_time_is_over_when_they_are_ready(
+    fitted: Transformer, chain: EventDataset
+) -> None:
+    task = replace(task_of(chain, ExtractConfig(test="prefix")), deadline=Deadline.after(5))
+    assert workers_of(fitted, task) == (1, False)
 
 
 def test_a_model_elsewhere_than_on_the_cpu_is_used_here(fitted: Transformer, chain: EventDataset) -> None:
     model = deepcopy(fitted).to("meta")
-    assert pool_size(model, task_of(chain, ExtractConfig(test="prefix", workers=3))) == 1
+    assert workers_of(model, task_of(chain, ExtractConfig(test="prefix")))[0] == 1
 
 
 def test_a_model_that_cannot_be_saved_is_used_here(oracle: Oracle, sampled: EventDataset) -> None:
-    assert pool_size(oracle, task_of(sampled, ExtractConfig(workers=4))) == 1
+    assert workers_of(oracle, task_of(sampled, ExtractConfig()))[0] == 1
 
 
 def test_memory_limits_the_processes(fitted: Transformer, chain: EventDataset) -> None:
-    assert pool_size(fitted, task_of(chain, ExtractConfig(workers=4, max_memory="1500M"))) == 2
+    assert workers_of(fitted, task_of(chain, ExtractConfig(max_memory="1500M")))[0] == 2
 
 
 def test_a_large_model_leaves_memory_for_fewer_processes(fitted: Transformer, chain: EventDataset) -> None:
     model = deepcopy(fitted)
     model.register_buffer("ballast", torch.zeros(1).expand(50_000_000))  # 200 MB that take no memory
-    assert pool_size(model, task_of(chain, ExtractConfig(workers=4, max_memory="1500M"))) == 1
+    assert workers_of(model, task_of(chain, ExtractConfig(max_memory="1500M")))[0] == 1
 
 
 def test_too_little_memory_is_refused(fitted: Transformer, chain: EventDataset) -> None:
     with pytest.raises(ConfigError, match="max_memory='100M' is too small"):
-        pool_size(fitted, task_of(chain, ExtractConfig(max_memory="100M")))
+        workers_of(fitted, task_of(chain, ExtractConfig(max_memory="100M")))
 
 
 class Slow(Oracle):
