@@ -42,6 +42,11 @@ class Engine(ABC):
 
     folder: Path | None = None
 
+    @property
+    @abstractmethod
+    def places(self) -> int:
+        """How many units are done side by side, about."""
+
     @abstractmethod
     def run(self, work: Work[Any], units: Sequence[int]) -> Iterator[int]:
         """Do units that are not done and yield their numbers as they finish."""

@@ -35,10 +35,13 @@ class Local(Engine):
         self.workers, self.folder = workers, folder
         self._idle = list[_Worker]()
 
+    @property
+    def places(self) -> int:
+        return self.workers or os.cpu_count() or 1
+
     def run(self, work: Work[Any], units: Sequence[int]) -> Iterator[int]:
         left = deque(work.missing(units))
-        cores = self.workers or os.cpu_count() or 1
-        most = min(cores, work.most_workers or cores)
+        most = min(self.places, work.most_workers or self.places)
         if most > 1 and len(left) > 1 and (self.workers or work.is_long):
             yield from self._run_apart(work, left, most)
             return

@@ -46,6 +46,10 @@ class Ray(Engine):
                 f"{argument('address', address)}: no Ray cluster there that this program can use: {error}"
             ) from None
 
+    @property
+    def places(self) -> int:
+        return max(1, int(self._ray.cluster_resources().get("CPU", 0.0) / self._cpus))
+
     def run(self, work: Work[Any], units: Sequence[int]) -> Iterator[int]:
         left, lost, flying = work.missing(units)[::-1], list[int](), dict[Any, int]()
         if left:

@@ -19,6 +19,10 @@ class Shards(Engine):
         self._engine, self._part, self._n_parts = engine, part, n_parts
         self.folder = engine.folder
 
+    @property
+    def places(self) -> int:
+        return self._n_parts * self._engine.places
+
     def run(self, work: Work[Any], units: Sequence[int]) -> Iterator[int]:
         own = [unit for unit in units if unit % self._n_parts == self._part - 1]
         work.share()  # while all of it is in memory: other parts may come when it is not
