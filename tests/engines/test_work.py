@@ -1,17 +1,21 @@
+from contextlib import suppress
 from pathlib import Path
-
-import pytest
 
 from eventcargo.engines import Local
 
 from .squares import Squares
 
 
-def test_units_of_a_stage_that_failed_are_used_again_by_the_same_plan(tmp_path: Path) -> None:
-    engine = Local(1, tmp_path)
-    with pytest.raises(KeyboardInterrupt), engine.workspace("stage", {"seed": 1}) as folder:
+def fail(engine: Local) -> None:
+    """A stage that is interrupted after a unit."""
+    with suppress(KeyboardInterrupt), engine.workspace("stage", {"seed": 1}) as folder:
         (folder / "unit").touch()
         raise KeyboardInterrupt
+
+
+def test_units_of_a_stage_that_failed_are_used_again_by_the_same_plan(tmp_path: Path) -> None:
+    engine = Local(1, tmp_path)
+    fail(engine)
     with engine.workspace("stage", {"seed": 1}) as folder:
         assert (folder / "unit").exists()
     assert not folder.exists()
@@ -19,9 +23,7 @@ def test_units_of_a_stage_that_failed_are_used_again_by_the_same_plan(tmp_path: 
 
 def test_units_of_another_plan_are_not_used(tmp_path: Path) -> None:
     engine = Local(1, tmp_path)
-    with pytest.raises(KeyboardInterrupt), engine.workspace("stage", {"seed": 1}) as folder:
-        (folder / "unit").touch()
-        raise KeyboardInterrupt
+    fail(engine)
     with engine.workspace("stage", {"seed": 2}) as folder:
         assert not (folder / "unit").exists()
 

@@ -87,8 +87,8 @@ def poisonous(units: Sequence[int], work: Work[Any]) -> UnitError:
     """The error that names the units that killed their workers."""
     names = ", ".join(str(work.path(unit)) for unit in sorted(units))
     return UnitError(
-        f"{counted(len(units), 'unit')} of work killed {MOST_DEATHS} workers each: {names}; all other work is "
-        "kept; give workers more memory, or look at the data of these units, then resume"
+        f"{counted(len(units), 'unit')} of work killed {MOST_DEATHS} workers each: {names}; all other work "
+        "is kept; give workers more memory, or look at the data of these units, then resume"
     )
 
 

@@ -9,7 +9,7 @@ import math
 import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from eventcargo.deadline import NEVER, Deadline
 from eventcargo.errors import DataError
+from eventcargo.files import read_document, write_document
 
 State = TypeVar("State")
 
@@ -113,6 +114,20 @@ class Work(ABC, Generic[State]):
     @property
     def _key(self) -> Path:
         return self.folder
+
+
+UNIT = "eventcargo-unit", 1
+"""Format and version of the file of a unit that is JSON."""
+
+
+def write_unit(path: Path, content: Mapping[str, Any]) -> None:
+    """Write what a unit found as JSON, which keeps every digit of a number."""
+    write_document(path, *UNIT, content)
+
+
+def read_unit(path: Path) -> dict[str, Any]:
+    """What a unit found."""
+    return read_document(path, *UNIT)
 
 
 def moment(deadline: Deadline) -> float:
