@@ -1,6 +1,5 @@
 import time
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,42 +31,39 @@ def test_shards_hold_all_sequences_once(chain: EventDataset) -> None:
 
 @pytest.mark.parametrize(("test", "is_long"), [("total", False), ("prefix", True), ("both", True)])
 def test_workers_pay_from_the_start_where_forward_passes_are_needed(
-    fitted: Transformer, chain: EventDataset, test: Literal["total", "prefix", "both"], is_long: bool
+    fitted: Transformer, test: Literal["total", "prefix", "both"], is_long: bool
 ) -> None:
     model = deepcopy(fitted)
     model.gate.zero_()
-    assert workers_of(model, task_of(chain, ExtractConfig(test=test)))[1] == is_long
+    assert workers_of(model, ExtractConfig(test=test))[1] == is_long
 
 
-def test_workers_do_not_pay_if_the_time_is_over_when_they_are_ready(
-    fitted: Transformer, chain: EventDataset
-) -> None:
-    task = replace(task_of(chain, ExtractConfig(test="prefix")), deadline=Deadline.after(5))
-    assert workers_of(fitted, task) == (1, False)
+def test_workers_do_not_pay_if_the_time_is_over_when_they_are_ready(fitted: Transformer) -> None:
+    assert workers_of(fitted, ExtractConfig(test="prefix"), Deadline.after(5)) == (1, False)
 
 
-def test_a_model_elsewhere_than_on_the_cpu_is_used_here(fitted: Transformer, chain: EventDataset) -> None:
+def test_a_model_elsewhere_than_on_the_cpu_is_used_here(fitted: Transformer) -> None:
     model = deepcopy(fitted).to("meta")
-    assert workers_of(model, task_of(chain, ExtractConfig(test="prefix")))[0] == 1
+    assert workers_of(model, ExtractConfig(test="prefix"))[0] == 1
 
 
-def test_a_model_that_cannot_be_saved_is_used_here(oracle: Oracle, sampled: EventDataset) -> None:
-    assert workers_of(oracle, task_of(sampled, ExtractConfig()))[0] == 1
+def test_a_model_that_cannot_be_saved_is_used_here(oracle: Oracle) -> None:
+    assert workers_of(oracle, ExtractConfig())[0] == 1
 
 
-def test_memory_limits_the_processes(fitted: Transformer, chain: EventDataset) -> None:
-    assert workers_of(fitted, task_of(chain, ExtractConfig(max_memory="1500M")))[0] == 2
+def test_memory_limits_the_processes(fitted: Transformer) -> None:
+    assert workers_of(fitted, ExtractConfig(max_memory="1500M"))[0] == 2
 
 
-def test_a_large_model_leaves_memory_for_fewer_processes(fitted: Transformer, chain: EventDataset) -> None:
+def test_a_large_model_leaves_memory_for_fewer_processes(fitted: Transformer) -> None:
     model = deepcopy(fitted)
     model.register_buffer("ballast", torch.zeros(1).expand(50_000_000))  # 200 MB that take no memory
-    assert workers_of(model, task_of(chain, ExtractConfig(max_memory="1500M")))[0] == 1
+    assert workers_of(model, ExtractConfig(max_memory="1500M"))[0] == 1
 
 
-def test_too_little_memory_is_refused(fitted: Transformer, chain: EventDataset) -> None:
+def test_too_little_memory_is_refused(fitted: Transformer) -> None:
     with pytest.raises(ConfigError, match="max_memory='100M' is too small"):
-        workers_of(fitted, task_of(chain, ExtractConfig(max_memory="100M")))
+        workers_of(fitted, ExtractConfig(max_memory="100M"))
 
 
 class Slow(Oracle):

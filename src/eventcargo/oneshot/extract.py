@@ -5,7 +5,7 @@ and writes the same bytes as an uninterrupted run.
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -86,11 +86,27 @@ def extract(
     size = -(-config.shard // BLOCK) * BLOCK
     folder = EdgeFolder.create(Path(out), _plan(model, data, config, size, knowledge), resume)
     seeds = sequence_seeds(data, config.seed)
-    cases = _cases(folder, model, data, config, seeds, progress, allowed, deadline.share(SELECTING))
-    pooled = _pooled_threshold(folder, model, data, config, seeds) if config.pools else None
-    _report_short(config, data, pooled)
-    task = Task(data, cases, seeds, size, config, pooled, allowed, deadline)
+    most_workers = workers_of(model, config, deadline)[0]
     with engine_or(engine, config.workers, folder.folder / "work") as where:
+
+        def select() -> Cases:
+            """The cases to test."""
+            return select_cases(
+                model,
+                data,
+                config,
+                seeds,
+                progress,
+                allowed=allowed,
+                deadline=deadline.share(SELECTING),
+                engine=where,
+                most_workers=most_workers,
+            )
+
+        cases = _cases(folder, (len(data), len(model.label_names)), select)
+        pooled = _pooled_threshold(folder, model, data, config, seeds) if config.pools else None
+        _report_short(config, data, pooled)
+        task = Task(data, cases, seeds, size, config, pooled, allowed, deadline)
         _run(where, model, task, folder, progress)
     return folder
 
@@ -126,7 +142,7 @@ def _run(
 
 
 def _work(place: Path, model: DensityModel, task: Task, folder: EdgeFolder) -> ShardWork:
-    most_workers, is_long = workers_of(model, task)
+    most_workers, is_long = workers_of(model, task.config, task.deadline)
     is_on_gpu = model.device.type == "cuda"
     return ShardWork(
         place,
@@ -174,21 +190,11 @@ def _plan(
     }
 
 
-def _cases(
-    folder: EdgeFolder,
-    model: DensityModel,
-    data: EventDataset,
-    config: ExtractConfig,
-    seeds: Any,
-    progress: OnProgress | None,
-    allowed: Flags | None,
-    deadline: Deadline,
-) -> Cases:
+def _cases(folder: EdgeFolder, shape: tuple[int, int], select: Callable[[], Cases]) -> Cases:
     """The cases to test; stored in the folder, so that they are selected only once."""
-    path, shape = folder.folder / "cases.parquet", (len(data), len(model.label_names))
+    path = folder.folder / "cases.parquet"
     if not path.exists():
-        cases = select_cases(model, data, config, seeds, progress, allowed=allowed, deadline=deadline)
-        write_cases(path, cases)
+        write_cases(path, select())
     return read_cases(path, shape)
 
 

@@ -122,20 +122,20 @@ class ShardWork(Work[Scoring]):
         return EdgeFolder(self.edges, {}).shard(unit)
 
 
-def workers_of(model: DensityModel, task: Task) -> tuple[int, bool]:
+def workers_of(model: DensityModel, config: ExtractConfig, deadline: Deadline = NEVER) -> tuple[int, bool]:
     """Most processes on one machine, by memory and model, and whether they pay from the start.
 
     They do if forward passes are needed and there is time to load the model.
     """
-    passes = "prefix" in task.config.tests or bool((~model.linear_labels).any())
+    passes = "prefix" in config.tests or bool((~model.linear_labels).any())
     movable = model.can_be_saved and model.device.type == "cpu"
-    fitting = memory(task.config.max_memory) / (PROCESS_BYTES + 2 * model.n_bytes)
+    fitting = memory(config.max_memory) / (PROCESS_BYTES + 2 * model.n_bytes)
     if fitting < 1:
         raise ConfigError(
-            f"{argument('max_memory', task.config.max_memory)} is too small; one worker needs "
+            f"{argument('max_memory', config.max_memory)} is too small; one worker needs "
             f"{(PROCESS_BYTES + 2 * model.n_bytes) / 2**20:,.0f} MB"
         )
-    in_time = task.deadline.left > START_SECONDS
+    in_time = deadline.left > START_SECONDS
     most = int(min(fitting, MANY)) if movable and in_time else 1
     return most, passes and in_time
 
