@@ -24,11 +24,11 @@ $(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	$(PIP) -e '.[meds,dev]'
+	$(PIP) -e '.[meds,ray,dev]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.runtime
-	$(PIP) -e '.[meds,hf,bench]'
+	$(PIP) -e '.[meds,hf,ray,bench]'
 	@touch $@
 
 $(VENV)/.browser: | $(BIN)/python

@@ -42,7 +42,7 @@ from eventcargo.discovery.run_folder import (
 )
 from eventcargo.discovery.schedule import Schedule
 from eventcargo.discovery.unfitted import take_boundaries, unfitted_labels
-from eventcargo.engines import EngineConfig, UnitsLeftError, make_engine
+from eventcargo.engines import Engine, EngineConfig, UnitsLeftError, make_engine
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.fusion.fuse import fuse
@@ -85,7 +85,7 @@ def discover(
     resume: bool = False,
     progress: OnProgress | None = None,
     began: float | None = None,
-    engine: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
+    engine: EngineConfig | Engine = EngineConfig(),  # noqa: B008 (frozen)
 ) -> RunResults:
     """Run all stages in the folder `run`: baseline, train, extract, fuse, verify, rules, judge, report.
 
@@ -94,7 +94,7 @@ def discover(
     `began`, a moment of `time.monotonic()`, by default now. Labels for which a stage has no time are named in
     warnings, the most frequent first. Without time for a model, the boundaries of `baseline` are tested on
     the data; a limit too short even for these is refused. The `engine` says where the work is done; a run may
-    resume on another one.
+    resume on another one. It may also be an engine itself, whose files are kept in the folder of the run.
 
     >>> import tempfile
     >>> from eventcargo.simulation import simulate
@@ -133,7 +133,7 @@ class Discovery:
         resume: bool = False,
         progress: OnProgress | None = None,
         began: float | None = None,
-        engine: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
+        engine: EngineConfig | Engine = EngineConfig(),  # noqa: B008 (frozen)
     ) -> None:
         began = time.monotonic() if began is None else began
         if not data.label_names:
@@ -145,19 +145,26 @@ class Discovery:
         )
         if not (self.folder / RUN).exists():
             Schedule(data, config, began).refuse_too_short()
-        self._engine_config = engine
-        self.manifest = RunManifest.begin(self.folder, self._settings(), resume or bool(engine.shards))
+        self._wanted_engine = engine
+        self._is_sharded = isinstance(engine, EngineConfig) and bool(engine.shards)
+        self.manifest = RunManifest.begin(self.folder, self._settings(), resume or self._is_sharded)
         started = began - self.manifest.used  # as if the run had not been interrupted
         self._schedule = Schedule(data, config, started)
 
     def run(self) -> RunResults:
         """Run every stage that is not done yet."""
-        with make_engine(self._engine_config, self._path(WORK), self.config.workers) as self._engine:
-            if self._engine_config.shards:  # others may have gone on while this one waited
+        with self._made_engine() as self._engine:
+            if self._is_sharded:  # others may have gone on while this one waited
                 self.manifest = RunManifest.begin(self.folder, self._settings(), resume=True)
             results = self._run()
             self._engine.discard()
         return results
+
+    def _made_engine(self) -> Engine:
+        if isinstance(self._wanted_engine, EngineConfig):
+            return make_engine(self._wanted_engine, self._path(WORK), self.config.workers)
+        self._wanted_engine.folder = self._path(WORK)
+        return self._wanted_engine
 
     def _run(self) -> RunResults:
         with self._schedule.measured():
@@ -212,7 +219,7 @@ class Discovery:
         self._name, self._before = name, self.manifest.seconds.get(name, 0.0)
         self._began = self._noted = time.monotonic()
         result = work()
-        if self._engine_config.shards and name in RunManifest.read(self.folder).done:
+        if self._is_sharded and name in RunManifest.read(self.folder).done:
             raise UnitsLeftError(f"another invocation finished {name} and went on")
         self.manifest.finish(name, self._before + time.monotonic() - self._began)
         self._progress(name, 1.0, 1.0, "done")

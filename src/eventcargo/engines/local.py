@@ -147,9 +147,18 @@ class _Crew:
 
     def _hired(self) -> "_Worker":
         with self._lock:
-            worker = self._idle.pop() if self._idle else _Worker()
+            worker = self._alive() or _Worker()
             self._busy.add(worker)
             return worker
+
+    def _alive(self) -> "_Worker | None":
+        """An idle worker; one that died meanwhile is no fault of a unit."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.is_alive:
+                return worker
+            worker.stop()
+        return None
 
     def _release(self, worker: "_Worker", is_alive: bool = True) -> None:
         with self._lock:
@@ -201,6 +210,10 @@ class _Worker:
         with suppress(BrokenPipeError):  # then the answer is missing, too
             pickle.dump(message, self._process.stdin)
             self._process.stdin.flush()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
 
     def kill(self) -> None:
         self._process.kill()
