@@ -21,7 +21,7 @@ from eventcargo.oneshot.shard_work import Task, workers_of
 
 def task_of(data: EventDataset, config: ExtractConfig) -> Task:
     nothing = sp.csr_array((len(data), len(data.label_names)), dtype=np.int8)
-    return Task(data, Cases(nothing, nothing), np.zeros(len(data), np.int64), 256, config)
+    return Task(data, Cases(nothing, nothing), 256, config)
 
 
 def test_shards_hold_all_sequences_once(chain: EventDataset) -> None:
@@ -81,9 +81,8 @@ def test_the_work_on_a_batch_is_cut_when_the_time_is_over(
 ) -> None:
     slow = Slow(oracle.process)
     every = sp.csr_array(np.ones((len(sampled), len(sampled.label_names)), np.int8))
-    seeds = np.zeros(len(sampled), np.int64)
     deadline = Deadline(time.monotonic() + 1)
-    task = Task(sampled, Cases(every, every), seeds, 256, ExtractConfig(test="total"), deadline=deadline)
+    task = Task(sampled, Cases(every, every), 256, ExtractConfig(test="total"), deadline=deadline)
     folder = EdgeFolder.create(tmp_path / "edges", {}, resume=False)
     assert task.score_shard(0, slow, folder) == 0
     assert not slow.ended

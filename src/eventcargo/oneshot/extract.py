@@ -106,7 +106,7 @@ def extract(
         cases = _cases(folder, (len(data), len(model.label_names)), select)
         pooled = _pooled_threshold(folder, model, data, config, seeds) if config.pools else None
         _report_short(config, data, pooled)
-        task = Task(data, cases, seeds, size, config, pooled, allowed, deadline)
+        task = Task(data, cases, size, config, pooled, allowed, deadline)
         _run(where, model, task, folder, progress)
     return folder
 

@@ -1,7 +1,7 @@
 """Phase 1 in units: each scores one shard of sequences, on one thread, and writes its edges."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -35,16 +35,11 @@ class Task:
 
     data: EventDataset
     cases: Cases
-    seeds: NDArray[np.int64]
     size: int
     config: ExtractConfig
     pooled: float | None = None  # the pooled threshold, if one is fitted
     allowed: NDArray[np.bool_] | None = None  # (labels, V): pairs that may be edges; None: all
     deadline: Deadline = NEVER
-
-    @property
-    def n_shards(self) -> int:
-        return -(-len(self._blocks) // (self.size // BLOCK))
 
     def rows(self, number: int) -> NDArray[np.int64]:
         """The sequences of a shard."""
@@ -59,20 +54,22 @@ class Task:
         """Number of sequences in a shard."""
         return len(self.rows(number))
 
-    def score_shard(self, number: int, model: DensityModel, folder: EdgeFolder) -> int:
+    def score_shard(
+        self, number: int, model: DensityModel, folder: EdgeFolder, deadline: Deadline | None = None
+    ) -> int:
         """Score a shard, write it and return its number; nothing is written if the time runs out.
 
         One batch of a large Transformer takes minutes: the work is cut within it.
         """
-        rows = self.rows(number)
-        with suppress(OutOfTime), cut_at(self.deadline):
+        rows, deadline = self.rows(number), deadline or self.deadline
+        with suppress(OutOfTime), cut_at(deadline):
             table = score_shard(
                 model,
                 self.data.select(rows),
                 self.cases.rows(rows),
                 configured_tests(self.config, self.pooled, self.allowed),
-                self.seeds[rows],
-                self.deadline,
+                sequence_seeds(self.data.select(rows), self.config.seed),
+                deadline,
             )
             folder.write(number, table)
         return number
@@ -110,13 +107,11 @@ class ShardWork(Work[Scoring]):
         cases = read_cases(folder / "cases.parquet", (len(data), len(model.label_names)))
         path = folder / "allowed.npy"
         allowed = np.load(path, allow_pickle=False) if path.exists() else None
-        seeds = sequence_seeds(data, self.config.seed)
-        return Scoring(model, Task(data, cases, seeds, self.size, self.config, self.pooled, allowed))
+        return Scoring(model, Task(data, cases, self.size, self.config, self.pooled, allowed))
 
     def do(self, state: Scoring, unit: int) -> None:
-        task = replace(state.task, deadline=self.deadline)
         with one_thread():
-            task.score_shard(unit, state.model, EdgeFolder(self.edges, {}))
+            state.task.score_shard(unit, state.model, EdgeFolder(self.edges, {}), self.deadline)
 
     def path(self, unit: int) -> Path:
         return EdgeFolder(self.edges, {}).shard(unit)
