@@ -63,12 +63,12 @@ class Killed(Ray):
 
     def __init__(self, nodes: Nodes, folder: Path, stages: Sequence[str]) -> None:
         super().__init__(nodes.cluster.address, folder)
-        self._nodes, self._stages = nodes, list(stages)
+        self._nodes, self._stages, self.killed = nodes, stages, list[str]()
 
     def run(self, work: Work[Any], units: Sequence[int]) -> Iterator[int]:
         for unit in super().run(work, units):
-            if work.folder.name in self._stages:
-                self._stages.remove(work.folder.name)
+            if work.folder.name in set(self._stages) - set(self.killed):
+                self.killed.append(work.folder.name)
                 self._nodes.kill()
             yield unit
 
