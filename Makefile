@@ -77,6 +77,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.accuracy.fusion_oracle
 	$(BIN)/python -m benchmarks.scale.fusing --votes 13500000
 	$(BIN)/python -m benchmarks.scale.growth --large --check --figure docs/growth.png --docs docs/results.md
+	$(BIN)/python -m benchmarks.scale.workers
+	$(BIN)/python -m benchmarks.scale.cluster --docs docs/scale.md
+	$(BIN)/python -m benchmarks.reliability.engines
 	$(BIN)/python -m benchmarks.accuracy.coverage
 	$(BIN)/python -m benchmarks.accuracy.odds_coverage
 	$(BIN)/python -m benchmarks.accuracy.criteria --figure docs/criteria.png

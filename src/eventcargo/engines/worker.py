@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import sys
+from contextlib import suppress
 from typing import BinaryIO
 
 
@@ -17,7 +18,7 @@ def main() -> None:
     asked, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not mix with answers
     sys.path[:] = pickle.load(asked)
-    with answers:
+    with suppress(BrokenPipeError), answers:  # the driver is gone
         while _answer(asked, answers):
             pass
 
@@ -36,11 +37,8 @@ def _answer(asked: BinaryIO, answers: BinaryIO) -> bool:
         answer = pickle.dumps(error)
     except Exception:  # some exceptions cannot be sent
         answer = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
-    try:
-        answers.write(answer)
-        answers.flush()
-    except BrokenPipeError:
-        return False
+    answers.write(answer)
+    answers.flush()
     return True
 
 
