@@ -49,3 +49,11 @@ def test_a_unit_that_another_finished_meanwhile_is_done(tmp_path: Path) -> None:
     work = Late(tmp_path)
     with work.held([1, 2]):
         assert work(1) == 1
+
+
+def test_a_unit_that_is_done_is_not_done_again(tmp_path: Path) -> None:
+    work = Squares(tmp_path)
+    work.path(1).write_text("0")
+    with work.held([1, 2]):
+        assert work(1) == 1
+    assert work.path(1).read_text() == "0"
