@@ -8,9 +8,7 @@ cluster is started on this machine; nodes that bind the loopback address need a 
 """
 
 import argparse
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -81,9 +79,9 @@ def driver_killed(data: EventDataset, folder: Path, stage: str) -> bool:
     if stage == "extract":  # whose units are the edges themselves
         at = folder / "edges"
     while driver.poll() is None and not is_begun:
-        is_begun = any(path.name.rsplit(".")[0][-5:].isdigit() for path in at.glob("*-0*"))
+        is_begun = any(path.stem.rsplit("-", 1)[-1].isdigit() for path in at.glob("[!.]*-0*"))
         time.sleep(0.005)
-    os.kill(driver.pid, signal.SIGKILL)
+    driver.kill()
     driver.wait()
     is_cut = not (folder / "report.html").exists()
     run(data, folder, EngineConfig(), resume=True)
