@@ -5,13 +5,18 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import eventcargo.engines.ray as engine_ray
 from eventcargo.engines import EngineConfig, make_engine
 from eventcargo.errors import ConfigError
+from eventcargo.release import RELEASE
+
+from .squares import Squares
 
 ROOT = Path(__file__).parents[2]
 OWN_NETWORK = ["unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
@@ -80,6 +85,29 @@ def test_a_unit_that_kills_its_worker_three_times_is_named(results: dict[str, An
 
 def test_what_a_unit_raises_is_raised(results: dict[str, Any]) -> None:
     assert results["wrong"]["told"] == "DataError: unit 5 cannot be squared"
+
+
+def test_a_node_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"the node \S+ does not see \S+elsewhere; put the run on storage"):
+        engine_ray._do(RELEASE, Squares(tmp_path / "elsewhere"), 0)
+
+
+def test_a_node_of_another_release_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=rf"a node has eventcargo {RELEASE}, the driver 0\.0\.9"):
+        engine_ray._do("0.0.9", Squares(tmp_path), 0)
+
+
+def test_a_file_that_a_node_has_written_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "unit"
+    timer = threading.Timer(0.3, path.touch)
+    timer.start()
+    engine_ray._wait_for(path)
+    timer.join()
+    monkeypatch.setattr(engine_ray, "UNSEEN_SECONDS", 0.0)
+    with pytest.raises(ConfigError, match=r"a node has written \S+never, which is not seen here"):
+        engine_ray._wait_for(tmp_path / "never")
 
 
 def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:

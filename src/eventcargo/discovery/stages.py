@@ -162,8 +162,8 @@ class Discovery:
 
     def _made_engine(self) -> Engine:
         if isinstance(self._wanted_engine, EngineConfig):
-            return make_engine(self._wanted_engine, self._path(WORK), self.config.workers)
-        self._wanted_engine.folder = self._path(WORK)
+            return make_engine(self._wanted_engine, self._path(WORK).absolute(), self.config.workers)
+        self._wanted_engine.folder = self._path(WORK).absolute()
         return self._wanted_engine
 
     def _run(self) -> RunResults:

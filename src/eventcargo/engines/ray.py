@@ -4,9 +4,14 @@ A task is sent a work, which is paths and numbers, and returns the number of its
 if its worker or its node dies.
 """
 
+import os
+import platform
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from eventcargo.engines.engine import MOST_DEATHS, MOST_POISONOUS, Engine, poisonous
 from eventcargo.engines.work import Work
@@ -15,6 +20,12 @@ from eventcargo.release import RELEASE
 
 IN_FLIGHT = 2
 """Tasks a core that Ray is given at a time, so that none waits for the driver."""
+
+
+UNSEEN_SECONDS = 90.0
+"""How long a written file may be invisible to the driver; network file systems remember for a minute."""
+
+SHARED = "put the run on storage that all nodes see under the same path"
 
 
 class Ray(Engine):
@@ -64,10 +75,13 @@ class Ray(Engine):
                     flying[task.remote(RELEASE, work, unit)] = unit
                 for done in self._ray.wait(list(flying), num_returns=1)[0]:
                     unit = flying.pop(done)
-                    if self._is_done(done):
-                        yield unit
-                    else:
+                    has_file = self._result(done)
+                    if has_file is None:
                         lost.append(unit)
+                        continue
+                    if has_file:
+                        _wait_for(work.path(unit))
+                    yield unit
         finally:
             for each in flying:
                 self._ray.cancel(each, force=True)
@@ -82,16 +96,15 @@ class Ray(Engine):
             places = min(places, resources.get("GPU", 0.0) / work.gpus)
         return max(1, int(IN_FLIGHT * places))
 
-    def _is_done(self, reference: Any) -> bool:
-        """Whether a task ended well; not if its worker died each time. What it raised is raised."""
+    def _result(self, reference: Any) -> bool | None:
+        """Whether a unit was written; None if its worker died each time. What it raised is raised."""
         errors = self._ray.exceptions
         try:
-            self._ray.get(reference)
+            return bool(self._ray.get(reference))
         except errors.RayTaskError as error:
             raise getattr(error, "cause", None) or error from None
         except (errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError):
-            return False
-        return True
+            return None
 
     def close(self) -> None:
         if self._is_own:
@@ -108,13 +121,24 @@ def _imported() -> Any:
     return ray
 
 
-def _do(version: str, work: Work[Any], unit: int) -> int:
-    """Do a unit on a node of the same release."""
+def _wait_for(path: Path) -> None:
+    """Wait until a file that a node has written is seen here: shared storage may take its time."""
+    began = time.monotonic()
+    while not path.exists():
+        if time.monotonic() - began > UNSEEN_SECONDS:
+            raise ConfigError(f"a node has written {path}, which is not seen here; {SHARED}")
+        os.listdir(path.parent)  # lets a network file system look again  # noqa: PTH208
+        time.sleep(0.1)
+
+
+def _do(version: str, work: Work[Any], unit: int) -> bool:
+    """Do a unit on a node of the same release; whether its file was written."""
     if version != RELEASE:
         raise ConfigError(
             f"a node has eventcargo {RELEASE}, the driver {version}; install the same release on all"
         )
-    from threadpoolctl import threadpool_limits
-
+    if not work.folder.exists():
+        raise ConfigError(f"the node {platform.node()} does not see {work.folder}; {SHARED}")
     with threadpool_limits(1, "blas"):
-        return work(unit)
+        work(unit)
+    return work.is_done(unit)
