@@ -66,6 +66,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.speed.time_limit
 	$(BIN)/python -m benchmarks.speed.waiting
 	$(BIN)/python -m benchmarks.speed.whole_runs
+	$(BIN)/python -m benchmarks.speed.engines
 	$(BIN)/python -m benchmarks.speed.training
 	$(BIN)/python -m benchmarks.scale.training --run benchmarks/paper-run
 	$(BIN)/python -m benchmarks.accuracy.oracle
