@@ -24,11 +24,11 @@ $(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	$(PIP) -e '.[meds,dev]'
+	$(PIP) -e '.[meds,ray,dev]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.runtime
-	$(PIP) -e '.[meds,hf,bench]'
+	$(PIP) -e '.[meds,hf,ray,bench]'
 	@touch $@
 
 $(VENV)/.browser: | $(BIN)/python
@@ -66,6 +66,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.speed.time_limit
 	$(BIN)/python -m benchmarks.speed.waiting
 	$(BIN)/python -m benchmarks.speed.whole_runs
+	$(BIN)/python -m benchmarks.speed.engines
 	$(BIN)/python -m benchmarks.speed.training
 	$(BIN)/python -m benchmarks.scale.training --run benchmarks/paper-run
 	$(BIN)/python -m benchmarks.accuracy.oracle
@@ -77,6 +78,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.accuracy.fusion_oracle
 	$(BIN)/python -m benchmarks.scale.fusing --votes 13500000
 	$(BIN)/python -m benchmarks.scale.growth --large --check --figure docs/growth.png --docs docs/results.md
+	$(BIN)/python -m benchmarks.scale.workers
+	$(BIN)/python -m benchmarks.scale.cluster --docs docs/scale.md
+	$(BIN)/python -m benchmarks.reliability.engines
 	$(BIN)/python -m benchmarks.accuracy.coverage
 	$(BIN)/python -m benchmarks.accuracy.odds_coverage
 	$(BIN)/python -m benchmarks.accuracy.criteria --figure docs/criteria.png

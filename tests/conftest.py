@@ -1,5 +1,7 @@
 """Small data sets for all tests; laws are tried on the same examples everywhere, without a clock."""
 
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -41,3 +43,11 @@ def hundred() -> EventDataset:
             for i in range(100)
         ]
     )
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say aloud what could not be tested here."""
+    skipped = terminalreporter.stats.get("skipped", ())
+    reasons = {str(report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)}
+    for reason in sorted(reason for reason in reasons if "NOT TESTED" in reason):
+        terminalreporter.write_line(reason, red=True, bold=True)

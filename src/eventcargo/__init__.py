@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from eventcargo.lazy import lazy_names
+from eventcargo.release import RELEASE
 
 # Threads of torch that wait for one another soon go to sleep. By default they wait in a loop, and where other
 # programs use the cores, too, a run takes many times as long (benchmarks/speed/waiting.py).
@@ -62,7 +63,7 @@ else:
         },
     )
 
-__version__ = "0.1.0"
+__version__ = RELEASE
 
 __all__ = [
     "Cargo",

@@ -24,7 +24,7 @@ class BaselineConfig(Settings):
     top_k: int = setting(5, ge=1)
     "Event types that `mutual-information` and `lift` keep for each label."
     workers: int = setting(0, ge=0)
-    "Number of threads; 0 uses one per core. The result does not depend on it."
+    "Worker processes; 0 uses one per core where that pays. The result does not depend on it."
 
 
 def check_method(method: str) -> None:

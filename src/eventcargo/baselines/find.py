@@ -1,13 +1,14 @@
 """`find_boundaries`: run a baseline on all labels of a data set and return one LabelGraph.
 
-Labels are independent: several threads work on small blocks of them (sparse products release the interpreter
-lock), and the results are joined in label order, so the number of workers does not change the result.
+Labels are independent: a small block of them is a unit of work, and the results are joined in the order of
+blocks, so that it does not matter who does which.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,10 +21,14 @@ from eventcargo.baselines.mi_mcf import MiMcf
 from eventcargo.baselines.pc import PcdByPcd, cmb, mb_by_mb
 from eventcargo.baselines.screens import l1_logistic, lift, mutual_information
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
+from eventcargo.engines.engine import Engine
+from eventcargo.engines.local import engine_or
+from eventcargo.engines.work import Work, moment, read_unit, write_unit
 from eventcargo.event_kinds import NumberedKinds
 from eventcargo.events import EventDataset
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.progress import OnProgress
+from eventcargo.shared_data import share_data, shared_data
 from eventcargo.statistics.g2 import IndependenceTest, Target
 
 BLOCK_LABELS = 8
@@ -44,18 +49,6 @@ class _Task:
 
 Solve = Callable[[Sequence[int]], list[list[int]]]
 """Returns the boundaries of the labels with these numbers."""
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Some labels of a study whose boundaries grow together."""
-
-    task: _Task
-    solve: Solve
-    labels: list[int]
-
-    def boundaries(self) -> list[list[int]]:
-        return self.solve(self.labels)
 
 
 def _one_by_one(solve: Callable[[int], list[int]]) -> Solve:
@@ -122,6 +115,7 @@ def find_boundaries(
     config: BaselineConfig | None = None,
     progress: OnProgress | None = None,
     deadline: Deadline = NEVER,
+    engine: Engine | None = None,
 ) -> LabelGraph:
     """Find the boundary of every label by a classical method on event presence.
 
@@ -129,7 +123,7 @@ def find_boundaries(
     settles which threshold of a scale and which level of a family a boundary names.
 
     The most frequent labels come first. Labels not reached before the deadline are not in the graph, and a
-    warning names them.
+    warning names them. The `engine` works on blocks of labels: by default, processes on this machine.
 
     >>> from eventcargo.events import EventSequence
     >>> sequences = [EventSequence(f"{i:03}", ("P01", "U02") if i % 2 else ("U02",), (0.0,) * (1 + i % 2),
@@ -142,36 +136,111 @@ def find_boundaries(
     support = dict(zip(data.label_names, data.support.tolist(), strict=True))
     if not (len(data) and data.event_names and data.label_names):
         return LabelGraph.from_boundaries({label: [] for label in support}, support)
-    blocks = list(_blocks(data, method, config))
-    names = [block.task.data.label_names[label] for block in blocks for label in block.labels]
-    edges, n_done = list[dict[str, object]](), 0
-    alternatives = dict[str, dict[str, dict[str, float]]]()
-    solved = _in_order(blocks, config.workers)
-    while n_done < len(names) and not deadline.is_over:
-        block, boundaries = next(solved)
-        task = block.task
-        for label, boundary in zip(block.labels, boundaries, strict=True):
-            settled = _settled(task, label, boundary)
-            edges += _edges(task, label, settled.boundary)
-            gains = named_gains(settled.alternatives, data.event_names, len(task.targets[label].rows))
-            alternatives[task.data.label_names[label]] = gains
-        n_done += len(block.labels)
-        if progress is not None:
-            progress("baseline", n_done, len(names), f"labels by {method}")
-    warn_of_left_out(f"no boundary was found by {method}", names[n_done:], len(names))
-    reached = {label: support[label] for label in sorted(names[:n_done])}
+    with engine_or(engine, config.workers) as where:
+        found = _found(Blocks(data, method, config), where, progress, deadline)
+    edges = [edge for one in found for edge in one["edges"]]
+    reached = {label: support[label] for label in sorted(one["label"] for one in found)}
     graph = LabelGraph.from_edges(pl.DataFrame(edges, schema=EDGE_SCHEMA), reached)
-    return graph.with_kinds(data.kinds.families, alternatives)
+    return graph.with_kinds(data.kinds.families, {one["label"]: one["alternatives"] for one in found})
 
 
-def _blocks(data: EventDataset, method: str, config: BaselineConfig) -> Iterator[_Block]:
-    """The labels in blocks, the most frequent first; studies by their most frequent label."""
-    for study in sorted(data.studies(), key=lambda study: -int(study.support.max())):
-        task = _task(study, config)
-        solve = SOLVERS[method](task) if len(study) else _nothing
-        order = np.argsort(-study.support, kind="stable").tolist()
-        for at in range(0, len(order), BLOCK_LABELS):
-            yield _Block(task, solve, order[at : at + BLOCK_LABELS])
+def _found(
+    blocks: "Blocks", engine: Engine, progress: OnProgress | None, deadline: Deadline
+) -> list[dict[str, Any]]:
+    """What was found for each label that was reached before the deadline, in the order of blocks."""
+    data, method, config = blocks.data, blocks.method, blocks.config
+    names, units = [blocks.names(unit) for unit in range(len(blocks))], range(len(blocks))
+    settings = {name: value for name, value in asdict(config).items() if name != "workers"}
+    plan = {**settings, "method": method, "data": data.fingerprint}
+    n_labels = sum(map(len, names))
+    with engine.workspace("baseline", plan) as place:
+        work = BlockWork(place, data.fingerprint, method, config, ends=moment(deadline))
+        done = n_labels - sum(len(names[unit]) for unit in work.missing(units))
+        with work.held(blocks, deadline):
+            for unit in engine.run(work, units):
+                done += len(names[unit])
+                if deadline.is_over:
+                    break
+                if progress is not None:
+                    progress("baseline", done, n_labels, f"labels by {method}")
+        late = work.missing(units)
+        warn_of_left_out(
+            f"no boundary was found by {method}", [name for unit in late for name in names[unit]], n_labels
+        )
+        reached = (unit for unit in units if unit not in late)
+        return [one for unit in reached for one in read_unit(work.path(unit))["labels"]]
+
+
+class Blocks:
+    """The labels of a data set in blocks, the most frequent first; studies by their most frequent label."""
+
+    def __init__(self, data: EventDataset, method: str, config: BaselineConfig) -> None:
+        self.data, self.method, self.config = data, method, config
+        self._studies = sorted(data.studies(), key=lambda study: -int(study.support.max()))
+
+    @cached_property
+    def _blocks(self) -> list[tuple[int, list[int]]]:
+        """The study of each block, and its labels."""
+        orders = [np.argsort(-study.support, kind="stable").tolist() for study in self._studies]
+        return [
+            (study, order[at : at + BLOCK_LABELS])
+            for study, order in enumerate(orders)
+            for at in range(0, len(order), BLOCK_LABELS)
+        ]
+
+    @cached_property
+    def _solvers(self) -> "dict[int, tuple[_Task, Solve]]":
+        """The studies that were asked for."""
+        return {}
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def names(self, block: int) -> list[str]:
+        """The labels of a block."""
+        study, labels = self._blocks[block]
+        return [self._studies[study].label_names[label] for label in labels]
+
+    def find(self, block: int) -> list[dict[str, Any]]:
+        """Edges and alternatives of each label of a block."""
+        study, labels = self._blocks[block]
+        if study not in self._solvers:
+            task = _task(self._studies[study], self.config)
+            self._solvers[study] = task, SOLVERS[self.method](task) if len(task.data) else _nothing
+        task, solve = self._solvers[study]
+        boundaries = solve(labels)
+        return [_described(task, *each) for each in zip(labels, boundaries, strict=True)]
+
+
+def _described(task: _Task, label: int, boundary: list[int]) -> dict[str, Any]:
+    """The name, the edges and the alternatives of a label."""
+    settled = _settled(task, label, boundary)
+    gains = named_gains(settled.alternatives, task.data.event_names, len(task.targets[label].rows))
+    edges = list(_edges(task, label, settled.boundary))
+    return {"label": task.data.label_names[label], "edges": edges, "alternatives": gains}
+
+
+@dataclass(frozen=True)
+class BlockWork(Work[Blocks]):
+    """Find the boundaries of blocks of labels; a block whose turn comes after the deadline is left out."""
+
+    data: str
+    """the fingerprint of the data"""
+    method: str
+    config: BaselineConfig
+
+    def save(self, state: Blocks, folder: Path) -> None:  # noqa: ARG002 (the data are all there is)
+        share_data(state.data, self.folder.parent)
+
+    def open(self, folder: Path) -> Blocks:  # noqa: ARG002
+        return Blocks(shared_data(self.data, self.folder.parent), self.method, self.config)
+
+    def do(self, state: Blocks, unit: int) -> None:
+        if not self.deadline.is_over:
+            write_unit(self.path(unit), {"labels": state.find(unit)})
+
+    def path(self, unit: int) -> Path:
+        return self.folder / f"block-{unit:05}.json"
 
 
 def _task(data: EventDataset, config: BaselineConfig) -> _Task:
@@ -182,18 +251,6 @@ def _task(data: EventDataset, config: BaselineConfig) -> _Task:
     targets = [Target(rows) for rows in data.positives()]
     alpha = config.alpha / len(data.event_names) if config.correct else config.alpha
     return _Task(data, kinds, test, targets, alpha, config)
-
-
-def _in_order(blocks: Sequence[_Block], workers: int) -> Iterator[tuple[_Block, list[list[int]]]]:
-    """Each block with its boundaries."""
-    n_workers = workers or os.cpu_count() or 1
-    with ThreadPoolExecutor(n_workers) as pool:
-        futures = [pool.submit(block.boundaries) for block in blocks]
-        try:
-            for block, future in zip(blocks, futures, strict=True):
-                yield block, future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
 
 
 def _settled(task: _Task, label: int, boundary: list[int]) -> Settled:

@@ -20,6 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from eventcargo import __version__
+from eventcargo.engines.engine import UnitsLeftError
 from eventcargo.errors import (
     UNSET,
     EventCargoError,
@@ -117,6 +118,8 @@ def main() -> None:
     try:
         with arguments_shown_by(as_option):
             app()
+    except UnitsLeftError as left:  # to be done by other invocations
+        typer.echo(str(left))
     except EventCargoError as error:
         _fail(str(error))
     except OSError as error:

@@ -13,6 +13,7 @@ from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import DataSource
 from eventcargo.cohort.config import Cohort
+from eventcargo.engines.config import EngineConfig, make_engine
 from eventcargo.errors import DataError, counted
 from eventcargo.io import check_graph_path
 from eventcargo.io.config import ReadConfig
@@ -28,7 +29,7 @@ SHOWN_EVENTS = 8
 
 
 @app.command()
-@with_options(BaselineConfig, Columns, Cohort, ReadConfig)
+@with_options(BaselineConfig, EngineConfig, Columns, Cohort, ReadConfig)
 def baseline(
     method: Annotated[str, typer.Argument(help=f"One of {', '.join(METHODS)}.")],
     events: EVENTS,
@@ -36,6 +37,7 @@ def baseline(
     labels: LABELS = None,
     as_json: AS_JSON = False,
     config: BaselineConfig = BaselineConfig(),  # noqa: B008 (frozen)
+    where: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
     columns: Columns = Columns(),  # noqa: B008 (frozen)
     cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
     reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
@@ -48,9 +50,10 @@ def baseline(
     if not data.label_names:
         raise DataError(f"{events} has no labels; name their table with --labels")
     started = clock.perf_counter()
-    with progress_bars() as update:
-        graph = eventcargo.find_boundaries(data, method, config, progress=update)
-    eventcargo.write_graph(graph, out)
+    with progress_bars() as update, make_engine(where, Path(f"{out}.work"), config.workers) as engine:
+        graph = eventcargo.find_boundaries(data, method, config, progress=update, engine=engine)
+        eventcargo.write_graph(graph, out)
+        engine.discard()
     if as_json:
         print_json({"method": method, "graph": str(out), "edges": len(graph), "boundaries": graph.boundaries})
     else:

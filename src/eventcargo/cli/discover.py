@@ -20,6 +20,7 @@ from eventcargo.cohort.config import Cohort
 from eventcargo.discovery import DiscoverConfig
 from eventcargo.discovery.estimate import estimate
 from eventcargo.discovery.run_folder import SCORES, artefacts
+from eventcargo.engines.config import EngineConfig
 from eventcargo.errors import counted
 from eventcargo.files import atomic_file
 from eventcargo.io.config import ReadConfig
@@ -41,7 +42,7 @@ AVERAGES = ("micro", "macro", "weighted")
 
 
 @app.command()
-@with_options(DiscoverConfig, Columns, Cohort, ReadConfig)
+@with_options(DiscoverConfig, EngineConfig, Columns, Cohort, ReadConfig)
 def discover(
     events: EVENTS,
     out: Annotated[Path, typer.Option(help="Folder of the run; all results go there.")],
@@ -58,6 +59,7 @@ def discover(
     ] = False,
     as_json: AS_JSON = False,
     config: DiscoverConfig = DiscoverConfig(),  # noqa: B008 (frozen)
+    where: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
     columns: Columns = Columns(),  # noqa: B008 (frozen)
     cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
     reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
@@ -74,7 +76,7 @@ def discover(
     if dry_run:
         _print_estimate(data, config, as_json)
         return
-    results = run_stages(loaded, out, config, source, known, resume, began)
+    results = run_stages(loaded, out, config, source, known, resume, began, where)
     scores = None if true_graph is None else write_scores(results.graph, true_graph, data, out)
     if as_json:
         print_json(_content(results, out, scores, loaded))
@@ -91,6 +93,7 @@ def run_stages(
     knowledge: Knowledge | None = None,
     resume: bool = False,
     began: float | None = None,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
 ) -> "RunResults":
     """Run all stages with progress bars; if interrupted, say how to resume.
 
@@ -107,6 +110,7 @@ def run_stages(
                 resume=resume,
                 progress=progress,
                 began=began,
+                engine=engine,
             )
             remember(out, source, loaded)
             return discovery.run()

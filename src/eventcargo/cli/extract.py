@@ -12,6 +12,7 @@ from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import DataSource, remember
 from eventcargo.cohort.config import Cohort
+from eventcargo.engines.config import EngineConfig, make_engine
 from eventcargo.errors import counted
 from eventcargo.io.config import ReadConfig
 from eventcargo.knowledge import Knowledge
@@ -34,7 +35,7 @@ KNOWLEDGE = Annotated[
 
 
 @app.command()
-@with_options(ExtractConfig, Columns, Cohort, ReadConfig)
+@with_options(ExtractConfig, EngineConfig, Columns, Cohort, ReadConfig)
 def extract(
     run: Annotated[Path, typer.Argument(help="Folder of a run with model/; edges/ is written there.")],
     events: EVENTS,
@@ -44,6 +45,7 @@ def extract(
     knowledge: KNOWLEDGE = None,
     as_json: AS_JSON = False,
     config: ExtractConfig = ExtractConfig(),  # noqa: B008 (frozen)
+    where: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
     columns: Columns = Columns(),  # noqa: B008 (frozen)
     cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
     reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
@@ -55,10 +57,18 @@ def extract(
     loaded = source.build(like=model.vocabulary)
     data = loaded.data
     began = clock.perf_counter()
-    with progress_bars() as update:
+    with progress_bars() as update, make_engine(where, run / "work", config.workers) as engine:
         folder = eventcargo.extract(
-            model, data, run / "edges", config, knowledge=known, resume=resume, progress=update
+            model,
+            data,
+            run / "edges",
+            config,
+            knowledge=known,
+            resume=resume or bool(where.shards),
+            progress=update,
+            engine=engine,
         )
+        engine.discard()
     remember(run, source, loaded)
     table = eventcargo.EdgeTable.read(folder.folder)
     if as_json:

@@ -16,6 +16,7 @@ from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.quality import print_quality
 from eventcargo.cli.source import DataSource, remember
 from eventcargo.cohort.config import Cohort
+from eventcargo.engines.config import EngineConfig, make_engine
 from eventcargo.errors import counted
 from eventcargo.io.config import ReadConfig
 from eventcargo.models.training.config import TrainConfig
@@ -30,7 +31,7 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 
 @app.command()
-@with_options(TrainConfig, Columns, Cohort, ReadConfig)
+@with_options(TrainConfig, EngineConfig, Columns, Cohort, ReadConfig)
 def train(
     events: EVENTS,
     out: Annotated[Path, typer.Option(help="Folder of the run: the checkpoint, and the model in model/.")],
@@ -49,6 +50,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in `--out`.")] = False,
     as_json: AS_JSON = False,
     config: TrainConfig = TrainConfig(),  # noqa: B008 (frozen)
+    where: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
     columns: Columns = Columns(),  # noqa: B008 (frozen)
     cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
     reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
@@ -59,10 +61,21 @@ def train(
     source = DataSource.of(events, labels, columns, cohort, reading)
     loaded = source.build()
     try:
-        with _processes(config.device), progress_bars() as update:
+        with (
+            _processes(config.device),
+            progress_bars() as update,
+            make_engine(where, out / "work") as engine,
+        ):
             training = eventcargo.models.training.Training(
-                loaded.data, config, shape, run=out, resume=resume, progress=update
+                loaded.data,
+                config,
+                shape,
+                run=out,
+                resume=resume or bool(where.shards),
+                progress=update,
+                engine=engine,
             )
+            engine.discard()
             if training.is_main:
                 remember(out, source, loaded)
             training.run()

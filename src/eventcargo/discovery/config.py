@@ -53,7 +53,7 @@ class DiscoverConfig(Settings):
     device: str = "cpu"
     """device to compute on: cpu, cuda, cuda:1, ..."""
     workers: int = setting(0, ge=0)
-    """worker processes of phase 1; 0: one per core where that pays; does not change the result"""
+    """worker processes; 0: one per core where that pays; does not change the result"""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -18,6 +18,7 @@ from eventcargo.cohort.config import COHORT, Cohort, read_cohort
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.parameters import WithParameters
 from eventcargo.discovery.run_folder import RunManifest, knowledge_of_run, write_cohort_of_run
+from eventcargo.engines.config import EngineConfig
 from eventcargo.errors import ConfigError, argument
 from eventcargo.files import check_new_folder
 from eventcargo.knowledge import Knowledge
@@ -50,8 +51,9 @@ class Cargo(WithParameters):
 
     A given `model` is used as it is; without one, `fit` trains it. A `cohort` cuts the sequences out of what
     was recorded, here and in new tables (`read`, `predict_proba`). The other settings are those of
-    `DiscoverConfig`; `n_jobs` is the number of worker processes of phase 1 (None: one per core where that
-    pays), and `show_progress` draws bars on standard error. `fit` sets `graph_`, `edges_`, `model_`,
+    `DiscoverConfig`; `n_jobs` is the number of worker processes (None: one per core where that pays),
+    `engine="ray"` runs the work on the Ray cluster at `address`, and `show_progress` draws bars on standard
+    error. `fit` sets `graph_`, `edges_`, `model_`,
     `quality_`, `rules_`, `verdicts_` and `baseline_`. Where `max_time` is too short for a model, `model_` is
     None and the boundaries rest on the presence of event types.
 
@@ -78,6 +80,8 @@ class Cargo(WithParameters):
         seed: int = 0,
         device: str = "cpu",
         n_jobs: int | None = None,
+        engine: str = "local",
+        address: str = "",
         show_progress: bool = False,
     ) -> None:
         self.model = model
@@ -93,6 +97,8 @@ class Cargo(WithParameters):
         self.seed = seed
         self.device = device
         self.n_jobs = n_jobs
+        self.engine = engine
+        self.address = address
         self.show_progress = show_progress
 
     def fit(
@@ -108,6 +114,12 @@ class Cargo(WithParameters):
 
         With `run`, all results are kept in that folder, and `resume=True` continues a run that was stopped.
         """
+        engine = EngineConfig(self.engine, self.address)  # type: ignore[arg-type]  # it checks the name
+        if run is None and self.engine != "local":
+            raise ConfigError(
+                f"{argument('engine', self.engine)} needs a folder that all nodes see: fit with "
+                f"{argument('run')}"
+            )
         cut = self._read(data, labels, columns)
         folder = self._temporary_folder() if run is None else Path(run)
         with progress_bars(self.show_progress) as progress:
@@ -120,6 +132,7 @@ class Cargo(WithParameters):
                 timing=cut.timing,
                 resume=resume,
                 progress=progress,
+                engine=engine,
             )
             if self.cohort is not None:
                 write_cohort_of_run(folder, self.cohort, cut.summary, cut.timing)

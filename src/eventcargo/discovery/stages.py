@@ -42,6 +42,7 @@ from eventcargo.discovery.run_folder import (
 )
 from eventcargo.discovery.schedule import Schedule
 from eventcargo.discovery.unfitted import take_boundaries, unfitted_labels
+from eventcargo.engines import Engine, EngineConfig, UnitsLeftError, make_engine
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.fusion.fuse import fuse
@@ -59,6 +60,9 @@ if TYPE_CHECKING:
     from eventcargo.models.density import DensityModel
 
 Result = TypeVar("Result")
+
+WORK = "work"
+"""Folder, in that of a run, with the files of works that are under way."""
 
 NOTED_EVERY = 10.0
 """Seconds between two updates of a running stage's time in run.json."""
@@ -81,6 +85,7 @@ def discover(
     resume: bool = False,
     progress: OnProgress | None = None,
     began: float | None = None,
+    engine: EngineConfig | Engine = EngineConfig(),  # noqa: B008 (frozen)
 ) -> RunResults:
     """Run all stages in the folder `run`: baseline, train, extract, fuse, verify, rules, judge, report.
 
@@ -88,7 +93,8 @@ def discover(
     run is continued only with `resume=True` and the same settings and data. The time limit counts from
     `began`, a moment of `time.monotonic()`, by default now. Labels for which a stage has no time are named in
     warnings, the most frequent first. Without time for a model, the boundaries of `baseline` are tested on
-    the data; a limit too short even for these is refused.
+    the data; a limit too short even for these is refused. The `engine` says where the work is done; a run may
+    resume on another one. It may also be an engine itself, whose files are kept in the folder of the run.
 
     >>> import tempfile
     >>> from eventcargo.simulation import simulate
@@ -108,6 +114,7 @@ def discover(
         resume=resume,
         progress=progress,
         began=began,
+        engine=engine,
     ).run()
 
 
@@ -126,6 +133,7 @@ class Discovery:
         resume: bool = False,
         progress: OnProgress | None = None,
         began: float | None = None,
+        engine: EngineConfig | Engine = EngineConfig(),  # noqa: B008 (frozen)
     ) -> None:
         began = time.monotonic() if began is None else began
         if not data.label_names:
@@ -137,12 +145,28 @@ class Discovery:
         )
         if not (self.folder / RUN).exists():
             Schedule(data, config, began).refuse_too_short()
-        self.manifest = RunManifest.begin(self.folder, self._settings(), resume)
+        self._wanted_engine = engine
+        self._is_sharded = isinstance(engine, EngineConfig) and bool(engine.shards)
+        self.manifest = RunManifest.begin(self.folder, self._settings(), resume or self._is_sharded)
         started = began - self.manifest.used  # as if the run had not been interrupted
         self._schedule = Schedule(data, config, started)
 
     def run(self) -> RunResults:
         """Run every stage that is not done yet."""
+        with self._made_engine() as self._engine:
+            if self._is_sharded:  # others may have gone on while this one waited
+                self.manifest = RunManifest.begin(self.folder, self._settings(), resume=True)
+            results = self._run()
+            self._engine.discard()
+        return results
+
+    def _made_engine(self) -> Engine:
+        if isinstance(self._wanted_engine, EngineConfig):
+            return make_engine(self._wanted_engine, self._path(WORK).absolute(), self.config.workers)
+        self._wanted_engine.folder = self._path(WORK).absolute()
+        return self._wanted_engine
+
+    def _run(self) -> RunResults:
         with self._schedule.measured():
             self._stage("baseline", self._baseline)
         model = self._fitted_model() if self._has_model() else None
@@ -195,6 +219,8 @@ class Discovery:
         self._name, self._before = name, self.manifest.seconds.get(name, 0.0)
         self._began = self._noted = time.monotonic()
         result = work()
+        if self._is_sharded and name in RunManifest.read(self.folder).done:
+            raise UnitsLeftError(f"another invocation finished {name} and went on")
         self.manifest.finish(name, self._before + time.monotonic() - self._began)
         self._progress(name, 1.0, 1.0, "done")
         return result
@@ -220,6 +246,7 @@ class Discovery:
             resume=any(self._path(name).exists() for name in TRAINING_FILES),
             progress=self._on_progress,
             deadline=self._schedule.end_of("train"),
+            engine=self._engine,
         )
 
     def _extract(self, model: "DensityModel") -> None:
@@ -232,6 +259,7 @@ class Discovery:
             resume=True,
             progress=self._on_progress,
             deadline=self._schedule.end_of("extract"),
+            engine=self._engine,
         )
 
     def _fuse(self, model: "DensityModel | None") -> None:
@@ -255,18 +283,32 @@ class Discovery:
         fused = read_graph(self._path(FUSED))
         untrusted = {*unfitted_labels(fused), *(self.data.label_names if model is None else model.untrusted)}
         end = self._schedule.end_of("verify")
-        graph = verify(fused, self.data, knowledge=self._known, untrusted=untrusted, deadline=end)
+        graph = verify(
+            fused,
+            self.data,
+            knowledge=self._known,
+            untrusted=untrusted,
+            deadline=end,
+            engine=self._engine,
+        )
         write_verified(self.folder, graph, self.data, knowledge=self._knowledge)
 
     def _baseline(self) -> None:
         end = self._schedule.end_of("baseline")
-        graph = find_boundaries(self.data, progress=self._on_progress, deadline=end)
+        graph = find_boundaries(self.data, progress=self._on_progress, deadline=end, engine=self._engine)
         write_baseline(self.folder, graph, self.data)
 
     def _rules(self, graph: LabelGraph) -> None:
         end = self._schedule.end_of("rules")
         quality = read_quality(self.folder)
-        rules = find_rules(self.data, graph, quality=quality, progress=self._on_progress, deadline=end)
+        rules = find_rules(
+            self.data,
+            graph,
+            quality=quality,
+            progress=self._on_progress,
+            deadline=end,
+            engine=self._engine,
+        )
         write_rules_of_run(self.folder, rules, self.data)
 
     def _judge(self, graph: LabelGraph) -> None:

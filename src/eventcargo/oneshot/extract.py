@@ -5,30 +5,31 @@ and writes the same bytes as an uninterrupted run.
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
-import scipy.sparse as sp
 
 from eventcargo.batches import report_cuts
 from eventcargo.deadline import NEVER, Deadline
-from eventcargo.edges import POLARITIES, EdgeFolder, EdgeTable
+from eventcargo.edges import EdgeFolder, EdgeTable
+from eventcargo.engines.engine import Engine
+from eventcargo.engines.local import engine_or
+from eventcargo.engines.work import moment
 from eventcargo.errors import DataError, EventCargoWarning, counted
 from eventcargo.events import EventDataset
-from eventcargo.files import atomic_file, read_document, write_document
+from eventcargo.files import read_document, write_document
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.density import DensityModel, check_labels, check_values, walk
-from eventcargo.oneshot.cases import Cases, select_cases
+from eventcargo.oneshot.cases import Cases, read_cases, select_cases, write_cases
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.score_shard import BLOCK, Flags, blocks, configured_tests, sequence_seeds
 from eventcargo.oneshot.scores import EventScores
+from eventcargo.oneshot.shard_work import Scoring, ShardWork, Task, workers_of
 from eventcargo.oneshot.thresholds import fit_pooled_threshold
-from eventcargo.oneshot.workers import Task, WorkerPool
 from eventcargo.progress import OnProgress
 
 THRESHOLD = "eventcargo-threshold", 1
@@ -55,12 +56,14 @@ def extract(
     resume: bool = False,
     progress: OnProgress | None = None,
     deadline: Deadline = NEVER,
+    engine: Engine | None = None,
 ) -> EdgeFolder:
     """The folder with the edges of all sequences; an existing one is continued only with `resume=True`.
 
     Pairs of a label and an event type that `knowledge` excludes are not tested, and neither are event types
     that the data adjust for. Sequences not reached before
-    the deadline are not tested either, with a warning; under a deadline, shards run in random order.
+    the deadline are not tested either, with a warning; under a deadline, shards run in random order. The
+    `engine` does the shards: by default, processes on this machine.
 
     >>> import tempfile
     >>> from eventcargo import EdgeTable
@@ -83,26 +86,48 @@ def extract(
     size = -(-config.shard // BLOCK) * BLOCK
     folder = EdgeFolder.create(Path(out), _plan(model, data, config, size, knowledge), resume)
     seeds = sequence_seeds(data, config.seed)
-    cases = _cases(folder, model, data, config, seeds, progress, allowed, deadline.share(SELECTING))
-    pooled = _pooled_threshold(folder, model, data, config, seeds) if config.pools else None
-    _report_short(config, data, pooled)
-    _run(model, Task(data, cases, seeds, size, config, pooled, allowed, deadline), folder, progress)
+    most_workers = workers_of(model, config, deadline)[0]
+    with engine_or(engine, config.workers, folder.folder / "work") as where:
+
+        def select() -> Cases:
+            """The cases to test."""
+            return select_cases(
+                model,
+                data,
+                config,
+                seeds,
+                progress,
+                allowed=allowed,
+                deadline=deadline.share(SELECTING),
+                engine=where,
+                most_workers=most_workers,
+            )
+
+        cases = _cases(folder, (len(data), len(model.label_names)), select)
+        pooled = _pooled_threshold(folder, model, data, config, seeds) if config.pools else None
+        _report_short(config, data, pooled)
+        task = Task(data, cases, size, config, pooled, allowed, deadline)
+        _run(where, model, task, folder, progress)
     return folder
 
 
-def _run(model: DensityModel, task: Task, folder: EdgeFolder, progress: OnProgress | None) -> None:
+def _run(
+    engine: Engine, model: DensityModel, task: Task, folder: EdgeFolder, progress: OnProgress | None
+) -> None:
     """Score the missing shards; those not reached before the deadline are written empty, as not tested."""
-    left, total = folder.missing(), len(task.data)
+    numbers, total = list(range(folder.n_shards)), len(task.data)
     if task.deadline != NEVER:
-        left = np.random.default_rng(task.config.seed).permutation(left).tolist()
-    done = total - sum(task.length(number) for number in left)
-    with WorkerPool(model, task, folder) as pool:
-        for number in pool.run(left):
-            done += task.length(number)
-            if progress is not None:
-                progress("testing", done, total, "sequences")
-            if task.deadline.is_over:
-                break
+        numbers = np.random.default_rng(task.config.seed).permutation(numbers).tolist()
+    done = total - sum(map(task.length, folder.missing()))
+    with engine.workspace("extract", folder.plan) as place:
+        work = _work(place, model, task, folder)
+        with work.held(Scoring(model, task), task.deadline):
+            for number in engine.run(work, numbers):
+                done += task.length(number)
+                if progress is not None:
+                    progress("testing", done, total, "sequences")
+                if task.deadline.is_over:
+                    break
     late = folder.missing()
     for number in late:
         folder.write(number, EdgeTable.join([]))
@@ -114,6 +139,24 @@ def _run(model: DensityModel, task: Task, folder: EdgeFolder, progress: OnProgre
             EventCargoWarning,
             stacklevel=3,
         )
+
+
+def _work(place: Path, model: DensityModel, task: Task, folder: EdgeFolder) -> ShardWork:
+    most_workers, is_long = workers_of(model, task.config, task.deadline)
+    is_on_gpu = model.device.type == "cuda"
+    return ShardWork(
+        place,
+        folder.folder.absolute(),
+        task.data.fingerprint,
+        task.size,
+        task.config,
+        task.pooled,
+        "cuda" if is_on_gpu else "cpu",
+        ends=moment(task.deadline),
+        most_workers=most_workers,
+        is_long=is_long,
+        gpus=float(is_on_gpu),
+    )
 
 
 def allowed_pairs(knowledge: Knowledge | None, model: DensityModel, data: EventDataset) -> Flags | None:
@@ -147,23 +190,12 @@ def _plan(
     }
 
 
-def _cases(
-    folder: EdgeFolder,
-    model: DensityModel,
-    data: EventDataset,
-    config: ExtractConfig,
-    seeds: Any,
-    progress: OnProgress | None,
-    allowed: Flags | None,
-    deadline: Deadline,
-) -> Cases:
+def _cases(folder: EdgeFolder, shape: tuple[int, int], select: Callable[[], Cases]) -> Cases:
     """The cases to test; stored in the folder, so that they are selected only once."""
-    path, shape = folder.folder / "cases.parquet", (len(data), len(model.label_names))
+    path = folder.folder / "cases.parquet"
     if not path.exists():
-        cases = select_cases(model, data, config, seeds, progress, allowed=allowed, deadline=deadline)
-        _write_cases(path, cases)
-    table = pl.read_parquet(path)
-    return Cases(**{name: _matrix(table.filter(polarity=name), shape) for name in POLARITIES})
+        write_cases(path, select())
+    return read_cases(path, shape)
 
 
 def _pooled_threshold(
@@ -194,20 +226,3 @@ def _report_short(config: ExtractConfig, data: EventDataset, pooled: float | Non
     for configured_test in configured_tests(config, pooled):
         if isinstance(configured_test.test, PrefixTest):
             configured_test.test.report_short(data.lengths)
-
-
-def _write_cases(path: Path, cases: Cases) -> None:
-    pairs = {name: getattr(cases, name).nonzero() for name in POLARITIES}
-    table = pl.concat(
-        pl.DataFrame({"row": rows.astype(np.int64), "label": labels.astype(np.int64)}).with_columns(
-            polarity=pl.lit(name)
-        )
-        for name, (rows, labels) in pairs.items()
-    )
-    with atomic_file(path) as target:
-        table.write_parquet(target)
-
-
-def _matrix(table: pl.DataFrame, shape: tuple[int, int]) -> sp.csr_array:
-    rows, labels = table["row"].to_numpy(), table["label"].to_numpy()
-    return sp.csr_array((np.ones(len(rows), np.int8), (rows, labels)), shape=shape)

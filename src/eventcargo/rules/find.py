@@ -1,13 +1,18 @@
 """`find_rules`: for every label of a graph a short rule over its boundary, judged on held-out sequences."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
+from eventcargo.engines.engine import Engine
+from eventcargo.engines.local import engine_or
+from eventcargo.engines.work import Work, moment, read_unit, write_unit
 from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
@@ -19,10 +24,11 @@ from eventcargo.rules.description_length import DescriptionLength, Dnf
 from eventcargo.rules.literals import Literal
 from eventcargo.rules.occurrences import Occurrences
 from eventcargo.rules.patterns import LiteralPatterns
-from eventcargo.rules.rule import Literals, Rule, holds
+from eventcargo.rules.rule import Literals, Rule, holds, read_rules, write_rules
 from eventcargo.rules.search import Search
 from eventcargo.rules.shortfall import with_model
 from eventcargo.rules.triples import triple_literals
+from eventcargo.shared_data import share_data, shared_data
 from eventcargo.statistics.design_effect import Groups, ScoreDesignEffect
 from eventcargo.statistics.hypergeometric import upper_tail
 
@@ -38,11 +44,13 @@ def find_rules(
     quality: Quality | None = None,
     progress: OnProgress | None = None,
     deadline: Deadline = NEVER,
+    engine: Engine | None = None,
 ) -> dict[str, Rule | None]:
     """The rule of every label of a graph; None if no rule is good enough on held-out sequences.
 
     With the `quality` of the label models, a rule says if it falls short of its model. The most frequent
-    labels come first. Labels not reached before the deadline have no entry, and a warning names them.
+    labels come first. Labels not reached before the deadline have no entry, and a warning names them. The
+    `engine` works on single labels: by default, processes on this machine.
 
     >>> from eventcargo.simulation import simulate
     >>> simulated = simulate("short", sequences=600, labels=2, seed=100)
@@ -56,20 +64,82 @@ def find_rules(
             f"first: {missing[0]!r}; give the data that the graph was made from"
         )
     boundaries = {label: graph.boundary(label)[: config.max_events] for label in graph.labels}
-    studies = [_Study.of(study, boundaries, config.seed) for study in data.studies()]
-    study_of = {label: study for study in studies for label in study.data.label_names}
+    learner = RuleLearner(data, boundaries, config)
+    with engine_or(engine) as where:
+        rules = _learned(learner, where, progress, deadline)
     measured = {row.label: row for row in (quality.labels if quality else ())}
-    rules, support = dict[str, Rule | None](), data.label_support
-    order = sorted(boundaries, key=lambda label: -support[label])
-    for done, label in enumerate(order, 1):
-        if deadline.is_over:
-            warn_of_left_out("no rule was looked for", order[done - 1 :], len(order))
-            break
-        rule = study_of[label].find(label, boundaries[label], config)
-        rules[label] = None if rule is None else with_model(rule, measured.get(label))
-        if progress is not None:
-            progress("rules", done, len(boundaries), "labels")
-    return {label: rules[label] for label in boundaries if label in rules}
+    found = ((label, rules[label]) for label in boundaries if label in rules)
+    return {label: None if rule is None else with_model(rule, measured.get(label)) for label, rule in found}
+
+
+def _learned(
+    learner: "RuleLearner", engine: Engine, progress: OnProgress | None, deadline: Deadline
+) -> dict[str, Rule | None]:
+    """The rules of the labels that were reached before the deadline."""
+    data, order = learner.data, learner.order
+    plan = {**asdict(learner.config), "data": data.fingerprint, "boundaries": learner.boundaries}
+    with engine.workspace("rules", plan) as place:
+        work = RuleWork(place, data.fingerprint, learner.config, ends=moment(deadline))
+        done = len(order) - len(work.missing(range(len(order))))
+        with work.held(learner, deadline):
+            for _ in engine.run(work, range(len(order))):
+                done += 1
+                if deadline.is_over:
+                    break
+                if progress is not None:
+                    progress("rules", done, len(order), "labels")
+        late = work.missing(range(len(order)))
+        warn_of_left_out("no rule was looked for", [order[unit] for unit in late], len(order))
+        reached = [unit for unit in range(len(order)) if unit not in set(late)]
+        return {label: rule for unit in reached for label, rule in read_rules(work.path(unit)).items()}
+
+
+@dataclass(frozen=True)
+class RuleLearner:
+    """Boundaries, and the data from which rules over them are learned."""
+
+    data: EventDataset
+    boundaries: dict[str, list[str]]
+    config: RuleConfig
+
+    @cached_property
+    def order(self) -> list[str]:
+        """The labels, the most frequent first."""
+        support = self.data.label_support
+        return sorted(self.boundaries, key=lambda label: -support[label])
+
+    @cached_property
+    def _studies(self) -> "dict[str, _Study]":
+        studies = [_Study.of(study, self.boundaries, self.config.seed) for study in self.data.studies()]
+        return {label: study for study in studies for label in study.data.label_names}
+
+    def find(self, label: str) -> Rule | None:
+        return self._studies[label].find(label, self.boundaries[label], self.config)
+
+
+@dataclass(frozen=True)
+class RuleWork(Work[RuleLearner]):
+    """Find the rules of labels, one a unit; a label whose turn comes after the deadline is left out."""
+
+    data: str
+    """the fingerprint of the data"""
+    config: RuleConfig
+
+    def save(self, state: RuleLearner, folder: Path) -> None:
+        share_data(state.data, self.folder.parent)
+        write_unit(folder / "boundaries.json", {"boundaries": state.boundaries})
+
+    def open(self, folder: Path) -> RuleLearner:
+        boundaries = read_unit(folder / "boundaries.json")["boundaries"]
+        return RuleLearner(shared_data(self.data, self.folder.parent), boundaries, self.config)
+
+    def do(self, state: RuleLearner, unit: int) -> None:
+        label = state.order[unit]
+        if not self.deadline.is_over:
+            write_rules({label: state.find(label)}, self.path(unit))
+
+    def path(self, unit: int) -> Path:
+        return self.folder / f"label-{unit:05}.json"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
+from eventcargo.deadline import NEVER, Deadline
 from eventcargo.statistics.exact_g2 import Ints
 from eventcargo.statistics.g2 import G2Tests, Target
 from eventcargo.statistics.score_test import ScoreTest
@@ -28,31 +28,25 @@ CORRECTED = 100
 
 
 def forward_select(
-    label_tests: Sequence[LabelTest],
-    rounds: int,
-    alpha: float,
-    deadline: Deadline = NEVER,
-) -> None:
+    label_tests: Sequence[LabelTest], rounds: int, alpha: float, deadline: Deadline = NEVER
+) -> list[LabelTest]:
     """Add to each label, round by round, the event type that depends on it most given its boundary.
 
     Its p-value must not exceed alpha / number of event types that can be significant (`testable`).
-    A warning names the labels not reached before the deadline.
+    Returns the labels for which not all rounds were done before the deadline.
     """
     growing = list(label_tests)
-    if not growing:
-        return
     for _ in range(rounds):
-        growing = list(_blocks(growing, alpha, deadline))
+        if deadline.is_over:
+            return growing
+        growing = list(_grown(growing, alpha))
+    return []
 
 
-def _blocks(growing: Sequence[LabelTest], alpha: float, deadline: Deadline) -> Iterator[LabelTest]:
+def _grown(growing: Sequence[LabelTest], alpha: float) -> Iterator[LabelTest]:
     """One step for every label; yields those whose boundary grew."""
     at = 0
     while at < len(growing):
-        if deadline.is_over:
-            late = [label_test.name for label_test in growing[at:]]
-            warn_of_left_out("not all missing event types were looked for", late, len(growing))
-            return
         block = _of_one_study(growing[at : at + BLOCK_LABELS])
         at += len(block)
         questions = [(Target(label_test.positives), label_test.members[:MAX_GIVEN]) for label_test in block]

@@ -26,13 +26,18 @@ What falls is dropped one by one, smallest gain first, and the rest is tested ag
 of two event types that explain each other stays.
 """
 
-from collections.abc import Collection, Iterator
+import zlib
+from collections.abc import Collection
+from dataclasses import asdict, replace
 
 import numpy as np
 import polars as pl
-from threadpoolctl import threadpool_limits
 
-from eventcargo.deadline import NEVER, Deadline, OutOfTime, warn_of_left_out
+from eventcargo.baselines.levels import named_gains
+from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
+from eventcargo.engines.engine import Engine
+from eventcargo.engines.local import engine_or
+from eventcargo.engines.work import moment
 from eventcargo.errors import DataError, counted
 from eventcargo.events import EventDataset
 from eventcargo.graphs import LabelGraph
@@ -40,19 +45,13 @@ from eventcargo.knowledge import Knowledge, Resolved
 from eventcargo.statistics.discoveries import discovery_level
 from eventcargo.verification.claims import Claim, Levels
 from eventcargo.verification.config import VerifyConfig
-from eventcargo.verification.forward import forward_select, swap_companions, type_level
-from eventcargo.verification.label_test import LabelTest, VerifyData
-from eventcargo.verification.levels import settle_levels
 from eventcargo.verification.odds_ratios import odds_ratios
+from eventcargo.verification.verify_work import COLUMNS, PROPOSED, TestedLabel, Verification, VerifyWork
 
 FIRST = 0.8
 """Discount on the discoveries that no single sequence shows. Where there are many, weak causes are usual;
 where there would be one, it must be five times as sure: in a graph of strong causes, chance adds an edge in 1
 of 100 data sets."""
-
-PROPOSED = 0.2
-"""Share of `alpha` at which edges that pooled evidence alone proposes are confirmed among themselves (the
-evidence, which names them, has read the same sequences), and edges that nothing names among event types."""
 
 GROWING = 0.5
 """Largest share of the time for adding missing event types."""
@@ -65,6 +64,7 @@ def verify(
     knowledge: Resolved | None = None,
     untrusted: Collection[str] = (),
     deadline: Deadline = NEVER,
+    engine: Engine | None = None,
 ) -> LabelGraph:
     """The graph with p-values and gains, without refuted edges and with missing ones added.
 
@@ -75,6 +75,7 @@ def verify(
 
     For `untrusted` labels, whose model is no witness, the data alone decide. The most frequent labels come
     first; edges of labels not reached before the deadline stay as they are, and a warning names these labels.
+    The `engine` works on blocks of labels: by default, processes on this machine.
 
     >>> from dataclasses import replace
     >>> from eventcargo.events import EventSequence
@@ -87,89 +88,72 @@ def verify(
     """
     config = config or VerifyConfig()
     _check_names(graph, data)
-    # products are small: on a busy machine threads wait for each other
-    with threadpool_limits(1, "blas"):
-        return _verified(graph, data, config, _with_adjusted(knowledge, data), untrusted, deadline)
-
-
-def _verified(
-    graph: LabelGraph,
-    data: EventDataset,
-    config: VerifyConfig,
-    knowledge: Resolved | None,
-    untrusted: Collection[str],
-    deadline: Deadline,
-) -> LabelGraph:
-    """The graph of `verify`."""
-    label_tests = [
-        label_test
-        for study in data.studies()
-        for label_test in _label_tests(graph, VerifyData(study), config, knowledge)
-    ]
-    label_tests.sort(key=lambda label_test: -len(label_test.positives))
-    forward_select(label_tests, config.rounds, config.alpha, deadline.share(GROWING))
-    swap_companions(label_tests, config.alpha, deadline.share(GROWING))
-    for label_test in label_tests:
-        settle_levels(label_test, config.alpha)
-    tested = [label_test for label_test in label_tests if label_test.claims]
-    late = _decide(tested, config.alpha, len(label_tests) * len(data.event_names), untrusted, deadline)
-    warn_of_left_out("edges were not tested on the data", late, len(label_tests))
-    alternatives = {label_test.name: label_test.named_alternatives for label_test in tested}
-    verified = _graph(graph, data, _kept(tested))
+    state = Verification(
+        graph.edges.select(COLUMNS), data, config, _with_adjusted(knowledge, data), frozenset(untrusted)
+    )
+    with engine_or(engine) as where:
+        tested = _tested(state, where, deadline)
+    alternatives = {one.name: _named(one, data) for one in tested}
+    verified = _graph(graph, data, _kept(tested, data))
     return odds_ratios(verified.with_kinds(data.kinds.families, alternatives), data)
 
 
-def _decide(
-    tested: list[LabelTest], alpha: float, n_pairs: int, untrusted: Collection[str], deadline: Deadline
-) -> list[str]:
-    """Test all claims and drop those that fall; returns the labels not reached before the deadline."""
-    level = alpha / max(1, sum(len(label_test.claims) for label_test in tested))
-    asked = list(_asked(tested, level, deadline))
-    late = [label_test.name for label_test in tested[len(asked) :]]
-    claims = [claim for label_test in asked for claim in label_test.claims]
-    of_voted = _discovery_level([claim for claim in claims if not claim.is_mute], alpha)
-    of_proposed = _discovery_level([claim for claim in claims if claim.is_proposed], PROPOSED * alpha)
+def _tested(state: Verification, engine: Engine, deadline: Deadline) -> list[TestedLabel]:
+    """The labels with edges, with the claims that stand."""
+    with engine.workspace("verify", _plan(state)) as place:
+        work = VerifyWork(place, state.data.fingerprint, state.config, "grow")
+        grown = _passed(work, state, engine, deadline.share(GROWING))
+        late = [one.name for one in grown if one.is_late]
+        warn_of_left_out("not all missing event types were looked for", late, len(grown))
+        alpha = state.config.alpha
+        level = alpha / max(1, sum(len(one.claims) for one in grown))
+        asked = _passed(replace(work, kind="ask", level=level), state, engine, deadline)
+        claims = [claim for one in asked if not one.is_late for claim in one.claims]
+        levels = _levels(claims, alpha, len(asked) * len(state.data.event_names))
+        last = replace(work, kind="eliminate", level=level, levels=levels)
+        claimed = {one.name for one in asked if one.claims}
+        tested = [one for one in _passed(last, state, engine, deadline) if one.name in claimed]
+        untested = {one.name for one in (*asked, *tested) if one.is_late and one.claims}
+        names = [one.name for one in asked if one.name in untested]
+        warn_of_left_out("edges were not tested on the data", names, len(grown))
+        return tested
+
+
+def _passed(work: VerifyWork, state: Verification, engine: Engine, deadline: Deadline) -> list[TestedLabel]:
+    """All labels after a pass."""
+    work, units = replace(work, ends=moment(deadline)), range(len(state.blocks))
+    with work.held(state, deadline):
+        for _ in engine.run(work, units):
+            pass
+    return [one for unit in units for one in work.read(unit)]
+
+
+def _levels(claims: list[Claim], alpha: float, n_pairs: int) -> Levels:
+    """The levels of claims that were tested, each among those for which phase 1 says as much."""
     mute = [claim.p_value for claim in claims if claim.is_mute]
-    of_mute = discovery_level(mute, alpha, n_pairs, FIRST)
-    for label_test in asked:
-        own = [claim for claim in label_test.claims if claim.is_mute]
-        of_unnamed = min(of_mute, type_level(label_test, own, alpha))
-        if len(own) < len(label_test.claims):
-            of_unnamed = max(of_unnamed, type_level(label_test, own, PROPOSED * alpha))
-        levels = Levels(of_voted, max(of_proposed, of_unnamed), of_unnamed)
-        if not _eliminated(label_test, level, levels, label_test.name in untrusted, deadline):
-            late.append(label_test.name)
-    return late
+    return Levels(
+        voted=_discovery_level([claim for claim in claims if not claim.is_mute], alpha),
+        proposed=_discovery_level([claim for claim in claims if claim.is_proposed], PROPOSED * alpha),
+        unnamed=discovery_level(mute, alpha, n_pairs, FIRST),
+    )
+
+
+def _plan(state: Verification) -> dict[str, object]:
+    """What the units of a verification follow from."""
+    known = state.knowledge
+    return {
+        **asdict(state.config),
+        "data": state.data.fingerprint,
+        "edges": state.edges.rows(),
+        "untrusted": sorted(state.untrusted),
+        "required": [] if known is None else sorted(known.required),
+        "allowed": None if known is None else zlib.crc32(np.ascontiguousarray(known.allowed).tobytes()),
+    }
 
 
 def _discovery_level(claims: list[Claim], alpha: float) -> float:
     """The level up to which p-values are discoveries among some claims."""
     return discovery_level([claim.p_value for claim in claims], alpha, len(claims))
-
-
-def _asked(tested: list[LabelTest], level: float, deadline: Deadline) -> Iterator[LabelTest]:
-    """The labels one by one, each once its claims were tested, until the deadline."""
-    for label_test in tested:
-        if deadline.is_over:
-            return
-        try:
-            label_test.ask(level, deadline=deadline)
-        except OutOfTime:
-            return
-        yield label_test
-
-
-def _eliminated(
-    label_test: LabelTest, level: float, levels: Levels, untrusted: bool, deadline: Deadline
-) -> bool:
-    """Drop the claims of a label that fall; if there is no time for that, all stay and it is false."""
-    claims = list(label_test.claims)
-    try:
-        label_test.backward_eliminate(level, levels, untrusted, deadline)
-    except OutOfTime:
-        label_test.replace(claims)
-        return False
-    return True
 
 
 def _with_adjusted(knowledge: Resolved | None, data: EventDataset) -> Resolved | None:
@@ -190,39 +174,14 @@ def _check_names(graph: LabelGraph, data: EventDataset) -> None:
             )
 
 
-def _label_tests(
-    graph: LabelGraph, verify_data: VerifyData, config: VerifyConfig, knowledge: Resolved | None
-) -> list[LabelTest]:
-    """One test for each label of the data."""
-    required = frozenset[tuple[str, str]]() if knowledge is None else knowledge.required
-    numbers = {name: number for number, name in enumerate(verify_data.data.event_names)}
-    supports = [len(positives) for positives in verify_data.positives]
-    label_tests = [
-        LabelTest(verify_data, label, [], config.min_gain * support) for label, support in enumerate(supports)
-    ]
-    if knowledge is not None:
-        for label_test in label_tests:
-            label_test.barred = ~knowledge.table([label_test.name], verify_data.data.event_names)[0]
-    places = {name: number for number, name in enumerate(verify_data.data.label_names)}
-    columns = ("label", "event", "frequency", "strength", "evidence")
-    for label, event, frequency, strength, evidence in graph.edges.select(columns).iter_rows():
-        if label not in places or event in verify_data.data.kinds.adjusted:
-            continue
-        at = places[label]
-        votes = None if frequency is None else frequency * supports[at]
-        claim = Claim(numbers[event], votes, strength, evidence)
-        claim.is_required = (label, event) in required
-        label_tests[at].claims.append(claim)
-    return label_tests
-
-
-def _kept(tested: list[LabelTest]) -> list[tuple[str, str, Claim]]:
+def _kept(tested: list[TestedLabel], data: EventDataset) -> list[tuple[str, str, Claim]]:
     """Label, event type and claim of the edges that stay."""
-    return [
-        (label_test.name, label_test.verify_data.data.event_names[claim.event], claim)
-        for label_test in tested
-        for claim in label_test.claims
-    ]
+    return [(one.name, data.event_names[claim.event], claim) for one in tested for claim in one.claims]
+
+
+def _named(tested: TestedLabel, data: EventDataset) -> dict[str, dict[str, float]]:
+    """The alternatives of a label by name, in nats per sequence with the label."""
+    return named_gains(tested.alternatives, data.event_names, data.label_support[tested.name])
 
 
 def _graph(graph: LabelGraph, data: EventDataset, kept: list[tuple[str, str, Claim]]) -> LabelGraph:

@@ -11,11 +11,13 @@ from safetensors.torch import load_file, save_file
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batch, Batches
 from eventcargo.deadline import NEVER, Deadline
+from eventcargo.engines import Local
 from eventcargo.errors import EventCargoWarning
 from eventcargo.event_kinds import EventKinds
 from eventcargo.features import FAMILIES, feature_matrix, is_sensible
 from eventcargo.models.linear import fit
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
+from eventcargo.models.linear.screening import Screening, Split, screen
 from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.simulation import simulate
 
@@ -242,7 +244,7 @@ def test_a_rare_conjunction_is_predicted_with_confidence() -> None:
     assert chances[:30].mean() > 0.9
 
 
-def test_number_of_threads_changes_nothing() -> None:
+def test_number_of_processes_changes_nothing() -> None:
     data = simulate("repeat", sequences=400, labels=3, seed=100).data
     vocabulary = Vocabulary.from_dataset(data)
     one, two = (fit_linear(data, vocabulary, LENGTH, LinearConfig(workers=n)) for n in (1, 2))
@@ -331,18 +333,15 @@ def test_families_are_not_tried_while_other_labels_wait_for_presence(monkeypatch
 def test_a_family_is_left_out_if_there_is_no_time_to_make_its_features() -> None:
     data = simulate("follows", sequences=400, labels=1, seed=1).data
     vocabulary = Vocabulary.from_dataset(data)
-    labels = data.label_matrix().tocsc().astype(float)
     for seconds, families in ((0.0, ["presence"]), (3600.0, list(FAMILIES))):
         deadline = Deadline.after(seconds)
-        split = fit._Split.of(data, 0.2, seed=0)
-        kinds = EventKinds().numbered(vocabulary.decode(range(len(vocabulary))))
-        found = fit._screen([whole(data, vocabulary)], kinds, 4, labels, split, QUICK, deadline)
+        found = screen(Screening(data, vocabulary, LENGTH, QUICK, 0), Local(1), deadline)
         assert (list(found.keys), found.is_complete) == (families, seconds > 0)
 
 
 def test_whole_groups_are_held_out() -> None:
     data = repeated(simulate("chain", sequences=50, seed=1).data, 4)
-    held = fit._Split.of(data, 0.2, seed=0).held
+    held = Split.of(data, 0.2, seed=0).held
     assert (held.reshape(50, 4) == held[::4, None]).all()
     assert 0.05 < held.mean() < 0.4
 
@@ -373,9 +372,7 @@ def test_the_arrangement_of_an_attribute_or_of_a_family_beside_its_member_is_no_
     data = with_kinds(EventDataset.from_sequences(sequences), kinds)
     vocabulary = Vocabulary.from_dataset(data)
     numbered = kinds.numbered(vocabulary.decode(range(len(vocabulary))))
-    labels_of = data.label_matrix().tocsc().astype(float)
-    split = fit._Split.of(data, 0.2, seed=0)
-    screened = fit._screen([whole(data, vocabulary)], numbered, 4, labels_of, split, QUICK, NEVER)
+    screened = screen(Screening(data, vocabulary, LENGTH, QUICK, 0), Local(1), NEVER)
     assert sum(len(keys) for family, keys in screened.keys.items() if family != "presence") > 0
     for family, keys in screened.keys.items():
         assert is_sensible(family, keys, numbered).all()

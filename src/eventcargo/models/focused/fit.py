@@ -8,7 +8,8 @@ fifth.
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -19,6 +20,9 @@ from scipy.special import expit, xlog1py, xlogy
 from eventcargo.batches import Batches
 from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline
+from eventcargo.engines.engine import Engine
+from eventcargo.engines.local import engine_or
+from eventcargo.engines.work import Work, moment, read_unit, write_unit
 from eventcargo.events import EventDataset
 from eventcargo.models.calibration import MATTERS, base_losses, lead
 from eventcargo.models.focused.network import FocusedNetwork, measured, quantile_edges
@@ -28,8 +32,10 @@ from eventcargo.models.focused.term import HELD_FOLD, FocusedTerm, slots_of
 from eventcargo.models.linear.folds import N_FOLDS, fold_numbers
 from eventcargo.models.linear.hiding import hiding
 from eventcargo.models.linear.term import LinearTerm
+from eventcargo.models.pretrained import read_tensors, tensors_fingerprint, write_tensors
 from eventcargo.models.threads import one_thread
 from eventcargo.progress import OnProgress
+from eventcargo.shared_data import share_data, shared_data
 from eventcargo.statistics.log_loss import log_losses
 from eventcargo.vocabulary import Vocabulary
 
@@ -101,22 +107,29 @@ def fit_focused(
     seed: int = 0,
     progress: OnProgress | None = None,
     deadline: Deadline = NEVER,
+    engine: Engine | None = None,
 ) -> FocusedTerm | None:
     """The focused networks of the labels that they clearly help; None if there are none."""
     config = config or FocusedConfig()
     if not term.folds:
         return None
-    with one_thread(True):
-        survey = _Survey.of(data, vocabulary, max_length, term, config, seed)
-        labels = survey.labels_to_learn()
-        fitted = []
-        for at in range(0, len(labels), LABELS_AT_ONCE):
-            if deadline.is_over:
-                break
-            fitted += _Trained(survey, labels[at : at + LABELS_AT_ONCE], config).run(deadline)
-            if progress is not None:
-                progress("focused networks", min(at + LABELS_AT_ONCE, len(labels)), len(labels), "labels")
-    return _joined(fitted, len(vocabulary), config)
+    with engine_or(engine) as where:
+        plan = {
+            **asdict(config),
+            "seed": seed,
+            "data": data.fingerprint,
+            "term": tensors_fingerprint(term.to_tensors()),
+        }
+        with one_thread(True), where.workspace("focused", plan) as place:
+            work = FocusedWork(place, data.fingerprint, max_length, config, seed, ends=moment(deadline))
+            state = work.prepared(
+                lambda: _Fitting(
+                    data, vocabulary, _Survey.of(data, vocabulary, max_length, term, config, seed)
+                )
+            )
+            with work.held(state, deadline):
+                kept = _kept(work, state.survey, where, progress, deadline)
+    return _joined(kept, len(vocabulary), config)
 
 
 @dataclass(frozen=True)
@@ -209,10 +222,10 @@ class _Survey:
             usable &= self.known[:, label]
         return np.flatnonzero(usable)
 
-    def labels_to_learn(self) -> list[int]:
-        """The labels of which the linear term leaves something to learn, the most frequent first."""
+    def unsure_first(self) -> list[int]:
+        """The labels of which the linear term is unsure enough, the most frequent first."""
         order = np.argsort(-self.truth.sum(axis=0)[self.unsure], kind="stable")
-        return [label for label in self.unsure[order].tolist() if self.is_left_over(label)]
+        return [int(label) for label in self.unsure[order]]
 
     def is_left_over(self, label: int) -> bool:
         """Whether the arrangement of the candidates explains some of what the linear term is unsure of."""
@@ -408,3 +421,104 @@ class _Trained:
 def _sampled(rows: Ints, rng: np.random.Generator, most: int) -> Ints:
     """At most `most` of the rows, at random."""
     return rows if len(rows) <= most else np.sort(rng.permutation(rows)[:most])
+
+
+ARRAYS = ("rows", "truth", "linear", "unsure", "candidates", "fold", "groups")
+"""The arrays of a survey that are always there."""
+
+
+@dataclass(frozen=True)
+class _Fitting:
+    """A survey, and the data set that it is of."""
+
+    data: EventDataset
+    vocabulary: Vocabulary
+    survey: _Survey
+
+
+@dataclass(frozen=True)
+class FocusedWork(Work[_Fitting]):
+    """Ask of each unsure label whether something is left over (first pass), then train blocks of `labels`."""
+
+    data: str
+    """the fingerprint of the data"""
+    max_length: int
+    config: FocusedConfig
+    seed: int
+    labels: tuple[int, ...] | None = None
+    """the labels to learn; None: this is yet to be asked"""
+
+    def save(self, state: _Fitting, folder: Path) -> None:
+        share_data(state.data, self.folder.parent)
+        state.vocabulary.to_json(folder / "vocabulary.json")
+        survey = state.survey
+        for name in (*ARRAYS, *(["known"] if survey.known is not None else [])):
+            np.save(folder / f"{name}.npy", getattr(survey, name))
+
+    def open(self, folder: Path) -> _Fitting:
+        data = shared_data(self.data, self.folder.parent)
+        vocabulary = Vocabulary.from_json(folder / "vocabulary.json")
+        arrays = {path.stem: np.load(path, allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
+        survey = _Survey(
+            batches=Batches(data, vocabulary, self.max_length),
+            config=self.config,
+            size=len(vocabulary),
+            seed=self.seed,
+            **{"known": None, **arrays},
+        )
+        return _Fitting(data, vocabulary, survey)
+
+    def do(self, state: _Fitting, unit: int) -> None:
+        deadline = self.deadline
+        if deadline.is_over:
+            return
+        with one_thread(True):
+            if self.labels is None:
+                label = state.survey.unsure_first()[unit]
+                write_unit(self.path(unit), {"left_over": bool(state.survey.is_left_over(label))})
+                return
+            kept = _Trained(state.survey, self.block(unit), self.config).run(deadline)
+            term = _joined(kept, state.survey.size, self.config)
+            write_tensors(self.path(unit), {} if term is None else term.to_tensors(), {})
+
+    def block(self, unit: int) -> list[int]:
+        """The labels whose networks are trained side by side in a unit."""
+        assert self.labels is not None
+        return list(self.labels[unit * LABELS_AT_ONCE : (unit + 1) * LABELS_AT_ONCE])
+
+    def path(self, unit: int) -> Path:
+        name = f"label-{unit:05}.json" if self.labels is None else f"block-{unit:05}.safetensors"
+        return self.folder / name
+
+    def read(self, unit: int) -> list[_Kept]:
+        """The networks of a block that clearly help."""
+        tensors = read_tensors(self.path(unit))[1]
+        if not tensors:
+            return []
+        term = FocusedTerm.from_tensors(tensors)
+        return [
+            _Kept(int(label), term.candidates[at], term.network.take([at]).eval())
+            for at, label in enumerate(term.labels)
+        ]
+
+
+def _kept(
+    work: FocusedWork, survey: _Survey, engine: Engine, progress: OnProgress | None, deadline: Deadline
+) -> list[_Kept]:
+    """The networks of labels of which something is left over, as far as there is time."""
+    unsure = survey.unsure_first()
+    for _ in engine.run(work, range(len(unsure))):
+        if deadline.is_over:
+            break
+    asked = [(label, work.path(unit)) for unit, label in enumerate(unsure) if work.is_done(unit)]
+    labels = tuple(label for label, path in asked if read_unit(path)["left_over"])
+    training, n_blocks = replace(work, labels=labels), -(-len(labels) // LABELS_AT_ONCE)
+    done = len(labels) - sum(len(training.block(unit)) for unit in training.missing(range(n_blocks)))
+    for unit in engine.run(training, range(n_blocks)):
+        done += len(training.block(unit))
+        if deadline.is_over:
+            break
+        if progress is not None:
+            progress("focused networks", done, len(labels), "labels")
+    finished = [unit for unit in range(n_blocks) if training.is_done(unit)]
+    return [one for unit in finished for one in training.read(unit)]

@@ -5,11 +5,12 @@ what a Transformer finds slowly; the Transformer adds what no feature expresses.
 for a label only if it lowers the log-loss of held-out sequences by more than chance would.
 """
 
-import os
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,36 +18,34 @@ import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from eventcargo.batches import Batch, Batches
-from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
-from eventcargo.errors import ConfigError, argument
-from eventcargo.event_kinds import NumberedKinds
+from eventcargo.engines.engine import Engine
+from eventcargo.engines.local import engine_or
+from eventcargo.engines.work import Work, moment
 from eventcargo.events import EventDataset
-from eventcargo.features import FAMILIES, feature_matrix, is_sensible
+from eventcargo.files import atomic_file
 from eventcargo.models.linear.family_selection import Choice, Trial
-from eventcargo.models.linear.folds import N_FOLDS, Fold, fold_numbers
+from eventcargo.models.linear.folds import N_FOLDS, Fold
 from eventcargo.models.linear.lasso import Fit, Lasso, base_fit, take_columns
+from eventcargo.models.linear.screening import (
+    Candidates,
+    Screening,
+    Split,
+    plan_of,
+    read_candidates,
+    screen,
+    write_candidates,
+)
+from eventcargo.models.linear.settings import LinearConfig
 from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.models.linear.ubiquitous import Ubiquitous
 from eventcargo.progress import OnProgress
-from eventcargo.statistics.design_effect import Groups
-from eventcargo.statistics.g2 import IndependenceTest, Target
+from eventcargo.shared_data import share_data, shared_data
 from eventcargo.vocabulary import Vocabulary
 
+__all__ = ["LinearConfig", "fit_linear"]
+
 Ints = NDArray[np.int64]
-
-BLOCK_LABELS = 8
-"""Labels screened by one sparse product."""
-
-CHUNK = 2_000
-"""Sequences turned into features at once."""
-
-MOST_KEPT = 10_000_000
-"""Most events that stay in memory as batches while the families are made; more are batched anew each time."""
-
-MIN_WINDOW, MAX_WINDOW = 4, 32
-"""Range of the window, in events or first occurrences, in which pairs are formed; smaller for large data."""
 
 MIN_POSITIVES = 5
 """A label with fewer positives, or fewer negatives, gets its base rate and no weights. An event type that is
@@ -54,50 +53,6 @@ absent from fewer sequences is ubiquitous."""
 
 RESERVE = 1.5
 """Families are tried while the time left is this many times what presence of the labels to come takes."""
-
-
-@dataclass(frozen=True)
-class LinearConfig(Settings):
-    """Settings of the linear term."""
-
-    families: tuple[str, ...] = tuple(FAMILIES)
-    """families of features that may be used; `presence` always is"""
-    penalties: tuple[float, ...] = (32.0, 16.0, 8.0, 4.0, 2.0)
-    """L1 penalties to try, largest first, until the held-out log-loss is clearly worse"""
-    alpha: float = setting(0.05, gt=0, le=1)
-    """largest p-value of a feature, divided by the number of features of its family; not for presence"""
-    max_features: int = setting(1000, ge=1)
-    """most features of a family that a label may use, the most dependent ones; not for presence"""
-    min_support: int = setting(10, ge=1)
-    """sequences in which a feature must hold"""
-    max_moments: int = setting(10_000_000, ge=1)
-    """most pairs of events per family of pairs, about; sets the window in which pairs are formed"""
-    held_out: float = setting(0.2, gt=0, le=0.9)
-    """share of sequences on which penalty and families are selected"""
-    min_z: float = setting(2.0, ge=0)
-    """standard errors by which a family must lower the held-out log-loss"""
-    workers: int = setting(0, ge=0)
-    """threads; 0: one per core; does not change the result"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        unknown = sorted(set(self.families) - set(FAMILIES))
-        if unknown:
-            raise ConfigError(f"families has {unknown[0]!r}: use some of {', '.join(FAMILIES)}")
-        if not self.penalties or min(self.penalties) <= 0:
-            raise ConfigError(f"{argument('penalties', self.penalties)}: use one or more numbers above 0")
-
-
-@dataclass(frozen=True)
-class _Candidates:
-    """The features that some label may use, and which label may use which."""
-
-    X: sp.csr_array  # (sequences, features)
-    keys: dict[str, Ints]
-    size: int  # of the vocabulary
-    columns: list[dict[str, Ints]]  # for each label and family, the columns of X it may use
-    is_complete: bool  # whether there was time for all families
-
 
 SCREENING = 0.5
 """Largest share of the time for making and screening the features."""
@@ -111,11 +66,13 @@ def fit_linear(
     seed: int = 0,
     progress: OnProgress | None = None,
     deadline: Deadline = NEVER,
+    engine: Engine | None = None,
 ) -> LinearTerm:
     """Fit the linear term of a data set, label by label, the most frequent first.
 
     When the deadline is near, labels are fitted on presence alone; those not reached at all keep their base
-    rate. A warning names both, and `LinearTerm.effort` has them.
+    rate. A warning names both, and `LinearTerm.effort` has them. The `engine` makes the families of features
+    and fits the labels: by default, processes on this machine.
 
     >>> from eventcargo.simulation import simulate
     >>> data = simulate("follows", sequences=400, labels=1, seed=1).data
@@ -124,128 +81,39 @@ def fit_linear(
     ['presence', 'adjacent']
     """
     config = config or LinearConfig()
-    chunks = _Chunks(Batches(data, vocabulary, max_length))
-    batches = chunks if data.n_events > MOST_KEPT else list(chunks)
-    window = int(np.clip(config.max_moments // max(data.n_events, 1), MIN_WINDOW, MAX_WINDOW))
-    by_label = data.label_matrix().tocsc().astype(np.float64)
-    split = _Split.of(data, config.held_out, seed)
-    kinds = data.kinds.numbered(vocabulary.decode(range(len(vocabulary))))
-    candidates = _screen(batches, kinds, window, by_label, split, config, deadline.share(SCREENING))
-    with threadpool_limits(1, "blas"):  # labels are fitted side by side
-        fits = _Labels(candidates, by_label, split, config, deadline).fit(progress)
-    _tell([(data.label_names[label], fits[label].effort) for label in _most_frequent_first(by_label)])
-    return _term(fits, candidates.keys, len(vocabulary), window)
+    screening = Screening(data, vocabulary, max_length, config, seed)
+    with engine_or(engine, config.workers) as where:
+        fits, keys = _fit_labels(screening, where, progress, deadline)
+    _tell([(data.label_names[label], fits.efforts[label]) for label in _most_frequent_first(screening)])
+    return _term(fits, keys, len(vocabulary), screening.window)
 
 
-class _Chunks:
-    """All sequences in batches, made anew each time they are asked for."""
-
-    def __init__(self, batches: Batches) -> None:
-        self._batches = batches
-
-    def __iter__(self) -> Iterator[Batch]:
-        n = len(self._batches.lengths)
-        return (self._batches.take(np.arange(at, min(at + CHUNK, n))) for at in range(0, n, CHUNK))
-
-
-def _screen(
-    batches: Iterable[Batch],
-    kinds: NumberedKinds,
-    window: int,
-    by_label: sp.csc_array,
-    split: "_Split",
-    config: LinearConfig,
-    deadline: Deadline,
-) -> _Candidates:
-    """All event types, and the features of other families that depend on a label in the fitted sequences.
-
-    Event types are not screened: one that inhibits a rare label hardly depends on it by itself. A family for
-    which there is no time, judged by the slowest before it, is left out.
-    """
-    parts, keys, start, slowest = [sp.csr_array((by_label.shape[0], 0))], dict[str, Ints](), 0, 0.0
-    columns: list[dict[str, Ints]] = [{} for _ in range(by_label.shape[1])]
-    families = [name for name in FAMILIES if name in (*config.families, "presence")]
-    for family in families:
-        if family != "presence" and deadline.left < slowest:
-            continue
-        began = time.monotonic()
-        matrix, names = feature_matrix(batches, family, kinds.size, window, config.min_support)
-        if kinds:
-            sensible = is_sensible(family, names, kinds)
-            matrix, names = matrix[:, sensible], names[sensible]
-        if family == "presence":
-            selected = [np.arange(len(names))] * len(columns)
-        else:
-            selected = _selected(matrix, by_label, split, config)
-        used = np.unique(np.concatenate([np.zeros(0, np.int64), *selected]))
-        for of_label, features in zip(columns, selected, strict=True):
-            of_label[family] = start + np.searchsorted(used, features)
-        parts.append(matrix[:, used].astype(np.float64))
-        keys[family], start = names[used], start + len(used)
-        slowest = max(slowest, time.monotonic() - began)
-    X, is_complete = sp.hstack(parts, format="csr"), len(keys) == len(families)
-    return _Candidates(X, keys, kinds.size, columns, is_complete)
-
-
-@dataclass(frozen=True)
-class _Split:
-    """Which sequences are held out to select penalty and families, in whole groups, and all groups.
-
-    `studies` are labels and the sequences for which they are known, on which they are fitted.
-    """
-
-    held: NDArray[np.bool_]
-    fold: Ints  # which fold leaves a sequence out
-    groups: Groups
-    studies: tuple[tuple[Ints, Ints | slice], ...]
-
-    @classmethod
-    def of(cls, data: EventDataset, share: float, seed: int) -> "_Split":
-        held, n_labels = data.group_draw(np.random.default_rng(seed)) < share, len(data.label_names)
-        fold = fold_numbers(data)
-        if data.known is None:
-            return cls(held, fold, data.groups, ((np.arange(n_labels), slice(None)),))
-        return cls(held, fold, data.groups, tuple(data.known.alike(n_labels)))
-
-    def take(self, rows: Ints | slice) -> "_Split":
-        """That of some sequences, for which all labels are known."""
-        groups = None if self.groups is None else self.groups[rows]
-        return _Split(self.held[rows], self.fold[rows], groups, ())
-
-    def groups_of(self, which: NDArray[np.bool_]) -> Groups:
-        return None if self.groups is None else self.groups[which]
-
-
-def _selected(
-    matrix: sp.csr_array, by_label: sp.csc_array, split: _Split, config: LinearConfig
-) -> list[Ints]:
-    """For every label the columns that depend on it in the fitted sequences for which it is known."""
-    selected = dict[int, Ints]()
-    for labels, rows in split.studies:
-        own = split.take(rows)
-        fitted = np.arange(len(split.held))[rows][~own.held]
-        columns = _dependent(matrix[fitted], by_label[fitted][:, labels], own.groups_of(~own.held), config)
-        selected |= zip(labels.tolist(), columns, strict=True)
-    return [selected[label] for label in range(by_label.shape[1])]
-
-
-def _dependent(
-    matrix: sp.csr_array, by_label: sp.csc_array, groups: Groups, config: LinearConfig
-) -> list[Ints]:
-    """For every label the columns that depend on it, sorted, at most `max_features`."""
-    if matrix.shape[1] == 0:
-        return [np.zeros(0, np.int64)] * by_label.shape[1]
-    alpha = config.alpha / max(matrix.shape[1], 1)
-    test, by_label = IndependenceTest(matrix, groups=groups), sp.csc_array(by_label)
-    by_label.sort_indices()
-    rows = np.split(by_label.indices.astype(np.int32), by_label.indptr[1:-1])[: by_label.shape[1]]
-    selected: list[Ints] = []
-    for at in range(0, len(rows), BLOCK_LABELS):
-        for tests in test.many([(Target(positives), ()) for positives in rows[at : at + BLOCK_LABELS]]):
-            holding = np.flatnonzero(tests.holds(alpha))
-            order = np.argsort(-tests.g2[holding], kind="stable")[: config.max_features]
-            selected.append(np.sort(tests.candidates[holding[order]]))
-    return selected
+def _fit_labels(
+    screening: Screening, engine: Engine, progress: OnProgress | None, deadline: Deadline
+) -> "tuple[_Fits, dict[str, Ints]]":
+    """The fits of all labels, and the keys of the features."""
+    order = _most_frequent_first(screening)
+    with engine.workspace("fits", plan_of(screening)) as place:
+        work = FitWork(
+            place,
+            screening.data.fingerprint,
+            screening.config,
+            screening.seed,
+            engine.places,
+            ends=moment(deadline),
+        )
+        state = work.prepared(
+            lambda: LabelFits(screening, screen(screening, engine, deadline.share(SCREENING)))
+        )
+        done = len(order) - len(work.missing(range(len(order))))
+        with work.held(state, deadline):
+            for _ in engine.run(work, range(len(order))):
+                done += 1
+                if progress is not None:
+                    progress("linear term", done, len(order), "labels")
+        X, keys = state.candidates.X, state.candidates.keys
+        files = {label: work.path(unit) for unit, label in enumerate(order)}
+        return _Fits.read([files[label] for label in range(len(order))], X.shape[1]), keys
 
 
 @dataclass(frozen=True)
@@ -256,13 +124,62 @@ class _Fitted:
     effort: Effort
     folds: tuple[Fit, ...] = ()
 
+    def write(self, path: Path) -> None:
+        """Write the nonzero weights of all fits, one after the other."""
+        fits = (self.fit, *self.folds)
+        used = [np.flatnonzero(each.weights) for each in fits]
+        with atomic_file(path) as target, target.open("wb") as sink:
+            np.savez(
+                sink,
+                effort=np.array(int(self.effort)),
+                bias=np.array([each.bias for each in fits]),
+                columns=np.concatenate(used),
+                weights=np.concatenate([each.weights[own] for each, own in zip(fits, used, strict=True)]),
+                ends=np.cumsum([len(own) for own in used]),
+            )
+
+
+@dataclass(frozen=True)
+class _Fits:
+    """The fits of all labels: of each, as written by `_Fitted`, columns, weights and biases."""
+
+    efforts: list[Effort]
+    bias: list[NDArray[np.float64]]
+    columns: list[list[Ints]]
+    weights: list[list[NDArray[np.float64]]]
+    n_columns: int
+
+    @classmethod
+    def read(cls, paths: Sequence[Path], n_columns: int) -> "_Fits":
+        fits = cls([], [], [], [], n_columns)
+        for path in paths:
+            with np.load(path, allow_pickle=False) as file:
+                ends = file["ends"][:-1]
+                fits.efforts.append(Effort(int(file["effort"])))
+                fits.bias.append(file["bias"])
+                fits.columns.append(np.split(file["columns"], ends))
+                fits.weights.append(np.split(file["weights"], ends))
+        return fits
+
+    def matrix(self, which: int) -> sp.csr_array:
+        """The weights of the whole fits (0) or of those without a fold (1, ...): (columns, labels)."""
+        none: list[Any] = [np.zeros(0)]
+        rows = [own[which] if which < len(own) else np.zeros(0, np.int64) for own in self.columns]
+        values = [own[which] for own in self.weights if which < len(own)]
+        labels = np.repeat(np.arange(len(rows)), list(map(len, rows)))
+        entries = np.concatenate(none + values).astype(np.float32)
+        places = np.concatenate([np.zeros(0, np.int64), *rows]), labels
+        matrix = sp.csr_array((entries, places), shape=(self.n_columns, len(rows)))
+        matrix.eliminate_zeros()
+        return matrix
+
 
 @dataclass(frozen=True)
 class _Part:
     """The features of the sequences on which some labels are fitted."""
 
     rows: Ints | slice
-    split: _Split
+    split: Split
     whole: sp.csc_array
     fitted: sp.csc_array
     held_out: sp.csc_array
@@ -274,60 +191,56 @@ class _Part:
         return 0 < int(self.split.held.sum()) < len(self.split.held)
 
     @classmethod
-    def of(cls, candidates: _Candidates, split: _Split, rows: Ints | slice) -> "_Part":
+    def of(cls, candidates: Candidates, split: Split, rows: Ints | slice) -> "_Part":
         X, own = candidates.X if isinstance(rows, slice) else candidates.X[rows], split.take(rows)
         whole, fitted, held_out = (part.tocsc() for part in (X, X[~own.held], X[own.held]))
         everywhere = Ubiquitous.of(whole, candidates.keys, candidates.size, MIN_POSITIVES)
         return cls(rows, own, whole, fitted, held_out, everywhere)
 
 
-class _Labels:
-    """Fits every label, the most frequent first, side by side."""
+class LabelFits:
+    """Fits labels, which are numbered the most frequent first."""
 
-    def __init__(
-        self,
-        candidates: _Candidates,
-        by_label: sp.csc_array,
-        split: _Split,
-        config: LinearConfig,
-        deadline: Deadline,
-    ) -> None:
-        self._candidates, self._by_label = candidates, by_label
-        self._config, self._deadline = config, deadline
-        self._n_workers = config.workers or os.cpu_count() or 1
-        self._split = split
-        self._rows = {label: rows for labels, rows in split.studies for label in labels.tolist()}
-        self._shared = dict[int, _Part]()
-        for labels, rows in split.studies:
+    def __init__(self, screening: Screening, candidates: Candidates) -> None:
+        self.screening, self.candidates = screening, candidates
+        self._config, self._split, self._by_label = screening.config, screening.split, screening.by_label
+        self._rows = {label: rows for labels, rows in self._split.studies for label in labels.tolist()}
+        self._spent, self._done = 0.0, 0
+
+    @cached_property
+    def _order(self) -> list[int]:
+        return _most_frequent_first(self.screening)
+
+    @cached_property
+    def _shared(self) -> dict[int, _Part]:
+        """The sequences of labels that share them."""
+        shared = dict[int, _Part]()
+        for labels, rows in self._split.studies:
             if len(labels) > 1:
-                self._shared |= dict.fromkeys(labels.tolist(), _Part.of(candidates, split, rows))
-        self._left, self._spent, self._done = by_label.shape[1], 0.0, 0
+                shared |= dict.fromkeys(labels.tolist(), _Part.of(self.candidates, self._split, rows))
+        return shared
 
-    def fit(self, progress: OnProgress | None) -> list[_Fitted]:
-        """The fits of all labels, in their order."""
-        order = _most_frequent_first(self._by_label)
-        fits = dict[int, _Fitted]()
-        with ThreadPoolExecutor(self._n_workers) as pool:
-            for label, fitted in zip(order, pool.map(self._one, order), strict=True):
-                fits[label] = fitted
-                if progress is not None:
-                    progress("linear term", len(fits), len(order), "labels")
-        return [fits[label] for label in range(len(order))]
-
-    def _one(self, label: int) -> _Fitted:
-        self._left -= 1
+    def fit(self, place: int, deadline: Deadline, n_places: int) -> _Fitted:
+        """The fit of the label at this place of the order; `n_places` are fitted side by side."""
+        label, n_left = self._order[place], len(self._order) - place - 1
         part = self._part(label)
         y = self._by_label[:, [label]].toarray().ravel()[part.rows]
         base = base_fit(part.whole.shape[1], int(y.sum()), len(y))
         if min(y.sum(), len(y) - y.sum()) < MIN_POSITIVES or not part.can_select:
             return _Fitted(base, Effort.ALL)
-        if self._deadline.is_over:
+        if deadline.is_over:
             return _Fitted(base, Effort.NONE)
-        trial, is_complete = self._choose(label, part, y)
+
+        def has_time() -> bool:
+            """Whether the labels to come will have enough time for presence."""
+            to_come = n_left * self._spent / max(self._done, 1) / n_places
+            return deadline.left > RESERVE * to_come
+
+        trial, is_complete = self._choose(label, part, y, has_time)
         columns = self._columns(label, trial.families)
         plain, sharp = _refit(part.whole, y, columns, trial)
         fit = part.everywhere.settle(sharp, part.whole, y)
-        is_complete &= self._candidates.is_complete
+        is_complete &= self.candidates.is_complete
         folds = self._folds(part, y, np.flatnonzero(sharp.weights), plain, trial.penalty)
         return _Fitted(fit, Effort.ALL if is_complete else Effort.PRESENCE, tuple(folds))
 
@@ -343,12 +256,14 @@ class _Labels:
 
     def _part(self, label: int) -> _Part:
         """The sequences of a label; made anew for a label that shares them with no other, to save memory."""
-        return self._shared.get(label) or _Part.of(self._candidates, self._split, self._rows[label])
+        return self._shared.get(label) or _Part.of(self.candidates, self._split, self._rows[label])
 
-    def _choose(self, label: int, part: _Part, y: NDArray[np.float64]) -> tuple[Trial, bool]:
+    def _choose(
+        self, label: int, part: _Part, y: NDArray[np.float64], has_time: Callable[[], bool]
+    ) -> tuple[Trial, bool]:
         """The best trial of a label, and whether there was time for all families."""
         began, config = time.monotonic(), self._config
-        held, columns = part.split.held, self._candidates.columns[label]
+        held, columns = part.split.held, self.candidates.columns[label]
         choice = Choice(
             part.fitted,
             part.held_out,
@@ -362,19 +277,42 @@ class _Labels:
         )
         best = choice.on_presence()
         self._spent, self._done = self._spent + time.monotonic() - began, self._done + 1
-        return choice.with_families(best, self._has_time)
-
-    def _has_time(self) -> bool:
-        """Whether the labels to come will have enough time for presence."""
-        to_come = self._left * self._spent / max(self._done, 1) / self._n_workers
-        return self._deadline.left > RESERVE * to_come
+        return choice.with_families(best, has_time)
 
     def _columns(self, label: int, families: tuple[str, ...]) -> Ints:
-        return np.concatenate([self._candidates.columns[label][family] for family in families])
+        return np.concatenate([self.candidates.columns[label][family] for family in families])
 
 
-def _most_frequent_first(by_label: sp.csc_array) -> list[int]:
-    return [int(label) for label in np.argsort(-np.diff(by_label.indptr), kind="stable")]
+@dataclass(frozen=True)
+class FitWork(Work[LabelFits]):
+    """Fit the labels, one a unit, the most frequent first."""
+
+    data: str
+    """the fingerprint of the data"""
+    config: LinearConfig
+    seed: int
+    places: int
+    """labels that are fitted side by side, about"""
+
+    def save(self, state: LabelFits, folder: Path) -> None:
+        share_data(state.screening.data, self.folder.parent)
+        write_candidates(state.candidates, folder)
+
+    def open(self, folder: Path) -> LabelFits:
+        data = shared_data(self.data, self.folder.parent)
+        screening = Screening(data, Vocabulary(()), 0, self.config, self.seed)
+        return LabelFits(screening, read_candidates(folder))
+
+    def do(self, state: LabelFits, unit: int) -> None:
+        with threadpool_limits(1, "blas"):  # labels are fitted side by side
+            state.fit(unit, self.deadline, self.places).write(self.path(unit))
+
+    def path(self, unit: int) -> Path:
+        return self.folder / f"label-{unit:05}.npz"
+
+
+def _most_frequent_first(screening: Screening) -> list[int]:
+    return [int(label) for label in np.argsort(-np.diff(screening.by_label.indptr), kind="stable")]
 
 
 def _refit(X: sp.csc_array, y: NDArray[np.float64], columns: Ints, trial: Trial) -> tuple[Fit, Fit]:
@@ -405,25 +343,19 @@ TOLD = {
 """What is told of labels by how far their fit came."""
 
 
-def _term(fits: list[_Fitted], keys: dict[str, Ints], size: int, window: int) -> LinearTerm:
+def _term(fits: _Fits, keys: dict[str, Ints], size: int, window: int) -> LinearTerm:
     """The linear term of these fits, without features that have no weight for any label."""
-    n_columns = sum(map(len, keys.values()))
-    weights = np.zeros((n_columns, len(fits)), np.float32)
-    for label, fitted in enumerate(fits):
-        weights[:, label] = fitted.fit.weights
-    used = (weights != 0).any(axis=1)
+    weights = fits.matrix(0)
+    used = np.diff(weights.indptr) > 0
     folds = tuple(_fold(fits, fold, used) for fold in range(N_FOLDS))
     splits = np.split(used, np.cumsum(list(map(len, keys.values())))[:-1])
     used_keys = {family: own[inside] for (family, own), inside in zip(keys.items(), splits, strict=True)}
-    bias = torch.tensor([fitted.fit.bias for fitted in fits], dtype=torch.float32)
-    effort = torch.tensor([fitted.effort for fitted in fits], dtype=torch.uint8)
-    return LinearTerm(size, window, used_keys, torch.from_numpy(weights[used]), bias, effort, folds)
+    bias = torch.tensor([own[0] for own in fits.bias], dtype=torch.float32)
+    effort = torch.tensor(fits.efforts, dtype=torch.uint8)
+    return LinearTerm(size, window, used_keys, torch.from_numpy(weights[used].toarray()), bias, effort, folds)
 
 
-def _fold(fits: list[_Fitted], fold: int, used: NDArray[np.bool_]) -> Fold:
+def _fold(fits: _Fits, fold: int, used: NDArray[np.bool_]) -> Fold:
     """The weights of the used features without one fold, as they are when they are saved."""
-    weights, bias = np.zeros((int(used.sum()), len(fits)), np.float32), np.full(len(fits), np.nan, np.float32)
-    for label, fitted in enumerate(fits):
-        if fitted.folds:
-            weights[:, label], bias[label] = fitted.folds[fold].weights[used], fitted.folds[fold].bias
-    return Fold(sp.csr_array(weights.astype(np.float64)), bias.astype(np.float64))
+    bias = [own[1 + fold] if len(own) > 1 else np.nan for own in fits.bias]
+    return Fold(fits.matrix(1 + fold)[used].astype(np.float64), np.array(bias, np.float32).astype(np.float64))

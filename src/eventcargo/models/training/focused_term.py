@@ -3,6 +3,7 @@
 import time
 
 from eventcargo.deadline import Deadline
+from eventcargo.engines.engine import Engine
 from eventcargo.events import EventDataset
 from eventcargo.models.focused.fit import fit_focused
 from eventcargo.models.focused.term import FocusedTerm
@@ -27,6 +28,7 @@ def run_focused(
     group: ProcessGroup,
     progress: OnProgress | None,
     deadline: Deadline,
+    engine: Engine,
 ) -> tuple[FocusedTerm | None, float]:
     """The focused networks of the training sequences, the same in all processes, and their seconds."""
     stored = folder.read_term(folder.focused) if folder else None
@@ -36,7 +38,15 @@ def run_focused(
             limit = SHARE * min(config.time_limit, deadline.left)
             known = data.select(data.label_rows.lengths > 0) if config.unlabelled else data
             focused = fit_focused(
-                known, vocabulary, max_length, linear, None, config.seed, progress, Deadline.after(limit)
+                known,
+                vocabulary,
+                max_length,
+                linear,
+                None,
+                config.seed,
+                progress,
+                Deadline.after(limit),
+                engine,
             )
             tensors = {} if focused is None else focused.to_tensors()
         shared = group.broadcast_tensors(tensors)

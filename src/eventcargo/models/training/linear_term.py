@@ -3,6 +3,7 @@
 import time
 
 from eventcargo.deadline import Deadline
+from eventcargo.engines.engine import Engine
 from eventcargo.events import EventDataset
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.linear.term import LinearTerm
@@ -27,6 +28,7 @@ def run_term(
     group: ProcessGroup,
     progress: OnProgress | None,
     deadline: Deadline,
+    engine: Engine,
 ) -> tuple[LinearTerm, float]:
     """The linear term of the training sequences, the same in all processes, and the seconds it took."""
     stored = folder.read_term(folder.linear) if folder else None
@@ -44,6 +46,7 @@ def run_term(
             seed=config.seed,
             progress=progress,
             deadline=Deadline.after(limit),
+            engine=engine,
         )
         tensors = term.to_tensors()
     shared = group.broadcast_tensors(tensors)

@@ -23,11 +23,14 @@ from torch import Tensor
 
 from eventcargo.batches import Batch, Batches, report_cuts
 from eventcargo.deadline import NEVER, Deadline
+from eventcargo.engines.engine import Engine
+from eventcargo.engines.local import engine_or
 from eventcargo.errors import ConfigError, DataError, argument, counted
 from eventcargo.events import EventDataset
 from eventcargo.models import appraisal
 from eventcargo.models.appraisal import appraise
 from eventcargo.models.base_rates import Rates
+from eventcargo.models.focused.term import FocusedTerm
 from eventcargo.models.linear.fit import LinearConfig
 from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.models.pretrained import taken, tensors_fingerprint
@@ -97,13 +100,15 @@ def train(
     resume: bool = False,
     progress: OnProgress | None = None,
     deadline: Deadline = NEVER,
+    engine: Engine | None = None,
 ) -> Transformer:
     """Train a Transformer on all but the held-out sequences and return the best model of the run.
 
     The linear term is fitted with the settings `linear` if `transformer.linear` is set, or passed as `linear`
     itself together with its `vocabulary`, which defaults to all event types of the data. With `run`,
     checkpoints are written to that folder, `resume=True` continues after an interruption, and the result is
-    in `run/model`. The run ends before the deadline if that comes before the limit of its settings.
+    in `run/model`. The run ends before the deadline if that comes before the limit of its settings. The
+    `engine` fits the linear term and the focused networks: by default, processes on this machine.
 
     >>> from eventcargo.simulation import simulate
     >>> data = simulate("chain", sequences=50).data
@@ -121,6 +126,7 @@ def train(
         resume=resume,
         progress=progress,
         deadline=deadline,
+        engine=engine,
     ).run()
 
 
@@ -139,6 +145,7 @@ class Training:
         resume: bool = False,
         progress: OnProgress | None = None,
         deadline: Deadline = NEVER,
+        engine: Engine | None = None,
     ) -> None:
         self._config, self._progress, self._group = config, progress, ProcessGroup.present()
         self._clock = Clock(config, config.checks, self._group, deadline)
@@ -150,33 +157,9 @@ class Training:
             n_trained = counted(len(trained), "training sequence")
             raise DataError(f"no events in {n_trained}; give data with events")
         report_cuts(data, shape.max_length)
-        term = linear if isinstance(linear, LinearTerm) else None
-        if isinstance(linear, LinearConfig) and shape.linear and data.label_names:
-            term, self._clock.term_seconds = run_term(
-                trained,
-                vocabulary,
-                shape.max_length,
-                config,
-                linear,
-                self._folder,
-                self._group,
-                progress,
-                deadline,
-            )
-        focused = None
-        if term is not None and shape.focused and data.label_names:
-            focused, seconds = run_focused(
-                trained,
-                vocabulary,
-                shape.max_length,
-                config,
-                term,
-                self._folder,
-                self._group,
-                progress,
-                deadline,
-            )
-            self._clock.term_seconds += seconds
+        files = None if run is None else Path(run) / "work"
+        with engine_or(engine, linear.workers if isinstance(linear, LinearConfig) else 0, files) as where:
+            term, focused = self._fit_terms(trained, vocabulary, shape, linear, progress, deadline, where)
         rates = Rates.of(trained, vocabulary, config.unlabelled)
         self.model = make_model(trained, vocabulary, rates, config, shape, term, focused)
         self._trained, self._held_out = trained, held
@@ -194,6 +177,49 @@ class Training:
         self._clock.end_checks = 3 + min(len(held), appraisal.MAX_SEQUENCES) / validation.MAX_SEQUENCES
         self._restore()
         self._clock.begin(self.state.elapsed)
+
+    def _fit_terms(
+        self,
+        trained: EventDataset,
+        vocabulary: Vocabulary,
+        shape: TransformerConfig,
+        linear: LinearTerm | LinearConfig,
+        progress: OnProgress | None,
+        deadline: Deadline,
+        engine: Engine,
+    ) -> tuple[LinearTerm | None, FocusedTerm | None]:
+        """The linear term and the focused networks, as far as the model has them."""
+        term = linear if isinstance(linear, LinearTerm) else None
+        config, folder, group = self._config, self._folder, self._group
+        if isinstance(linear, LinearConfig) and shape.linear and trained.label_names:
+            term, self._clock.term_seconds = run_term(
+                trained,
+                vocabulary,
+                shape.max_length,
+                config,
+                linear,
+                folder,
+                group,
+                progress,
+                deadline,
+                engine,
+            )
+        if term is None or not shape.focused or not trained.label_names:
+            return term, None
+        focused, seconds = run_focused(
+            trained,
+            vocabulary,
+            shape.max_length,
+            config,
+            term,
+            folder,
+            group,
+            progress,
+            deadline,
+            engine,
+        )
+        self._clock.term_seconds += seconds
+        return term, focused
 
     @cached_property
     def _optimizer(self) -> RowAdamW:

@@ -1,4 +1,3 @@
-import os
 import time
 from copy import deepcopy
 from pathlib import Path
@@ -17,12 +16,12 @@ from eventcargo.models.oracle import Oracle
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.oneshot.cases import Cases
 from eventcargo.oneshot.config import ExtractConfig
-from eventcargo.oneshot.workers import Task, pool_size
+from eventcargo.oneshot.shard_work import Task, workers_of
 
 
 def task_of(data: EventDataset, config: ExtractConfig) -> Task:
     nothing = sp.csr_array((len(data), len(data.label_names)), dtype=np.int8)
-    return Task(data, Cases(nothing, nothing), np.zeros(len(data), np.int64), 256, config)
+    return Task(data, Cases(nothing, nothing), 256, config)
 
 
 def test_shards_hold_all_sequences_once(chain: EventDataset) -> None:
@@ -30,46 +29,41 @@ def test_shards_hold_all_sequences_once(chain: EventDataset) -> None:
     assert [task.length(number) for number in range(3)] == [256, 256, 88]
 
 
-def test_as_many_processes_as_asked_for(fitted: Transformer, chain: EventDataset) -> None:
-    assert pool_size(fitted, task_of(chain, ExtractConfig(workers=3))) == 3
-
-
-@pytest.mark.parametrize(("test", "size"), [("total", 1), ("prefix", 3), ("both", 3)])
-def test_sums_alone_need_one_process(
-    fitted: Transformer,
-    chain: EventDataset,
-    monkeypatch: pytest.MonkeyPatch,
-    test: Literal["total", "prefix", "both"],
-    size: int,
+@pytest.mark.parametrize(("test", "is_long"), [("total", False), ("prefix", True), ("both", True)])
+def test_workers_pay_from_the_start_where_forward_passes_are_needed(
+    fitted: Transformer, test: Literal["total", "prefix", "both"], is_long: bool
 ) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
     model = deepcopy(fitted)
     model.gate.zero_()
-    assert pool_size(model, task_of(chain, ExtractConfig(test=test))) == size
+    assert workers_of(model, ExtractConfig(test=test))[1] == is_long
 
 
-def test_a_model_elsewhere_than_on_the_cpu_is_used_here(fitted: Transformer, chain: EventDataset) -> None:
+def test_workers_do_not_pay_if_the_time_is_over_when_they_are_ready(fitted: Transformer) -> None:
+    assert workers_of(fitted, ExtractConfig(test="prefix"), Deadline.after(5)) == (1, False)
+
+
+def test_a_model_elsewhere_than_on_the_cpu_is_used_here(fitted: Transformer) -> None:
     model = deepcopy(fitted).to("meta")
-    assert pool_size(model, task_of(chain, ExtractConfig(test="prefix", workers=3))) == 1
+    assert workers_of(model, ExtractConfig(test="prefix"))[0] == 1
 
 
-def test_a_model_that_cannot_be_saved_is_used_here(oracle: Oracle, sampled: EventDataset) -> None:
-    assert pool_size(oracle, task_of(sampled, ExtractConfig(workers=4))) == 1
+def test_a_model_that_cannot_be_saved_is_used_here(oracle: Oracle) -> None:
+    assert workers_of(oracle, ExtractConfig())[0] == 1
 
 
-def test_memory_limits_the_processes(fitted: Transformer, chain: EventDataset) -> None:
-    assert pool_size(fitted, task_of(chain, ExtractConfig(workers=4, max_memory="1500M"))) == 2
+def test_memory_limits_the_processes(fitted: Transformer) -> None:
+    assert workers_of(fitted, ExtractConfig(max_memory="1500M"))[0] == 2
 
 
-def test_a_large_model_leaves_memory_for_fewer_processes(fitted: Transformer, chain: EventDataset) -> None:
+def test_a_large_model_leaves_memory_for_fewer_processes(fitted: Transformer) -> None:
     model = deepcopy(fitted)
     model.register_buffer("ballast", torch.zeros(1).expand(50_000_000))  # 200 MB that take no memory
-    assert pool_size(model, task_of(chain, ExtractConfig(workers=4, max_memory="1500M"))) == 1
+    assert workers_of(model, ExtractConfig(max_memory="1500M"))[0] == 1
 
 
-def test_too_little_memory_is_refused(fitted: Transformer, chain: EventDataset) -> None:
+def test_too_little_memory_is_refused(fitted: Transformer) -> None:
     with pytest.raises(ConfigError, match="max_memory='100M' is too small"):
-        pool_size(fitted, task_of(chain, ExtractConfig(max_memory="100M")))
+        workers_of(fitted, ExtractConfig(max_memory="100M"))
 
 
 class Slow(Oracle):
@@ -87,9 +81,8 @@ def test_the_work_on_a_batch_is_cut_when_the_time_is_over(
 ) -> None:
     slow = Slow(oracle.process)
     every = sp.csr_array(np.ones((len(sampled), len(sampled.label_names)), np.int8))
-    seeds = np.zeros(len(sampled), np.int64)
     deadline = Deadline(time.monotonic() + 1)
-    task = Task(sampled, Cases(every, every), seeds, 256, ExtractConfig(test="total"), deadline=deadline)
+    task = Task(sampled, Cases(every, every), 256, ExtractConfig(test="total"), deadline=deadline)
     folder = EdgeFolder.create(tmp_path / "edges", {}, resume=False)
     assert task.score_shard(0, slow, folder) == 0
     assert not slow.ended

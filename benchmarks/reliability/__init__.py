@@ -1,0 +1,1 @@
+"""What faults do to a run."""
