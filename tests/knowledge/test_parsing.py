@@ -33,7 +33,7 @@ def test_a_key_that_stands_twice_in_yaml_is_refused(tmp_path: Path) -> None:
 
 
 def test_yaml_makes_no_objects(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="is not YAML"):
+    with pytest.raises(ConfigError, match="YAML reads as python"):
         parse(written(tmp_path, "known.yml", "!!python/object/apply:os.getcwd []"))
 
 

@@ -62,7 +62,7 @@ def test_patterns_that_all_match_are_not_reported() -> None:
         ([], r"tier 1 has \[\]; use a name"),
         (["P01", 7], "tier 1 has 7, which is not a name"),
         (["P01", ""], "tier 1 has '', which is not a name"),
-        ("re:(", r"'re:\(', which is not a regular expression: .*position 0"),
+        ("re:(", r"'re:\(', which is not a regular expression of RE2: missing"),
     ],
 )
 def test_what_is_no_pattern_is_refused(given: object, message: str) -> None:

@@ -51,6 +51,11 @@ GARBAGE = (200_000, 50, 100)
 """Allocations between two searches for garbage. By default, loading torch and the others is interrupted by
 hundreds of searches, which find nothing and take a fifth of the time."""
 
+OUT_OF_MEMORY = (
+    "not enough memory; close other programs, use fewer --workers or a smaller --max-memory, or take part of the "
+    "data; finished work is kept, continue with --resume"
+)
+
 POSITIONAL = ("events", "method")
 """Arguments that have no option on the command line."""
 
@@ -120,6 +125,19 @@ def main() -> None:
         _fail(str(error))
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        _fail(OUT_OF_MEMORY)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error, or what led to it, is that memory ran out; torch has no error of its own for it."""
+    while error is not None:
+        if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+            return True
+        error = error.__cause__ or error.__context__  # type: ignore[assignment]
+    return False
 
 
 def as_option(name: str, value: Any) -> str:
