@@ -144,14 +144,14 @@ def _told(path: Path) -> Iterator[None]:
     """Say in one sentence that a path cannot be written and what to do, whoever noticed it."""
     try:
         yield
-    except WriteError:
-        raise
     except Exception as error:
         number = _error_number(error)
         if number not in REMEDIES:
             raise
         reason = f"{path} cannot be written: {os.strerror(number)}; {REMEDIES[number]}"
-        raise WriteError(f"{reason}; what was there before is unchanged") from None
+        told = WriteError(f"{reason}; what was there before is unchanged")
+        told.errno = number  # a folder that holds the file tells it in its own name
+        raise told from None
 
 
 def _error_number(error: Exception) -> int:

@@ -55,6 +55,8 @@ class Reading:
     damage: str
     read: Callable[[], Any]
     plain: Callable[[], Any] | None = None
+    is_whole: bool = False
+    """what is left is content of its own: a file that need not be there is gone"""
 
 
 @dataclass(frozen=True)
@@ -220,6 +222,7 @@ def _in_files(
     read: Callable[[Path], Any],
     plain: Callable[[Path], Any] | None = None,
     sealed: bool = False,
+    optional: bool = False,
 ) -> Surface:
     """A surface of files: one of those that match a pattern is damaged in a copy of a prepared folder."""
 
@@ -229,7 +232,9 @@ def _in_files(
         path = files[int(rng.integers(len(files)))]
         how = damage_file(path, rng, ways)
         told = None if plain is None else (lambda: plain(scratch))
-        return Reading(f"{path.relative_to(scratch)}: {how}", lambda: read(scratch), told)
+        return Reading(
+            f"{path.relative_to(scratch)}: {how}", lambda: read(scratch), told, optional and how == "gone"
+        )
 
     return Surface(name, attempt, lambda home: read(home / template), sealed)
 
@@ -461,7 +466,7 @@ def _own_surfaces() -> Iterable[Surface]:
     for path, read in documents.items():
         yield _in_files(path, "run", path, JSON, read, sealed=True)
         yield _in_files(f"{path} forged", "run", path, FORGED, read)
-    yield _in_files("results of a run", "run", "*.[jp]*", BYTES, _read_run, sealed=True)
+    yield _in_files("results of a run", "run", "*.[jp]*", BYTES, _read_run, sealed=True, optional=True)
     yield _in_files("results of a forged run", "run", "*.json", FORGED, _read_run)
     for ending in ("csv", "json", "parquet"):
         ways: Ways = TEXT if ending == "csv" else JSON if ending == "json" else BYTES

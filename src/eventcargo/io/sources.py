@@ -121,6 +121,8 @@ def _parquet_columns(path: Path) -> list[str]:
     try:
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             return _without_index(file.schema_arrow.names)
+    except MemoryError:  # also an ArrowException, but no fault of the file
+        raise
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{path} is not a Parquet file: {error}; write it again, or rename it") from None
 
@@ -129,6 +131,8 @@ def _read_parquet(path: Path, columns: list[str]) -> Batches:
     try:
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+    except MemoryError:
+        raise
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{path} is damaged: {error}; write it again") from None
 

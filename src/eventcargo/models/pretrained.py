@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eventcargo.checksums import CHECKSUM, checksum, shown
+from eventcargo.checksums import CHECKSUM, checksum, content_checksum, shown
 from eventcargo.errors import DataError
 from eventcargo.files import atomic_file, parse_json, read_document, write_document
 from eventcargo.vocabulary import Vocabulary
@@ -32,10 +32,9 @@ def write_tensors(path: Path, tensors: Mapping[str, "Tensor"], header: Mapping[s
     from safetensors.torch import save_file
 
     own = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    text = json.dumps(header)
-    metadata = {"eventcargo": text, CHECKSUM: _checksum(text, own)}
+    whole = {"header": header, CHECKSUM: _checksum(header, own)}  # one entry: several come in any order
     with atomic_file(path) as target:
-        save_file(own, target, metadata=metadata)
+        save_file(own, target, metadata={"eventcargo": json.dumps(whole)})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, "Tensor"]]:
@@ -44,27 +43,28 @@ def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, "Tensor"]]:
 
     try:
         with safe_open(path, framework="pt") as source:
-            metadata = source.metadata() or {}
+            text = (source.metadata() or {}).get("eventcargo")
             tensors = {name: source.get_tensor(name) for name in source.keys()}  # noqa: SIM118 (no mapping)
     except FileNotFoundError:
         raise DataError(f"{path} does not exist; the folder holds no model or is incomplete") from None
     except (SafetensorError, OSError) as error:
         raise DataError(f"{path} is truncated or not a safetensors file: {error}") from None
-    if "eventcargo" not in metadata:
+    if text is None:
         raise DataError(f"{path} was not written by eventcargo; its header is missing")
-    if metadata.get(CHECKSUM) != _checksum(metadata["eventcargo"], tensors):
-        raise DataError(f"{path} is damaged: its checksum does not fit; train again, or copy it again")
-    header = parse_json(metadata["eventcargo"], path)
+    whole = parse_json(text, path)
+    header = whole.get("header") if isinstance(whole, dict) else None
     if not isinstance(header, dict):
-        raise DataError(f"{path} was not written by eventcargo; its header is no object")
+        raise DataError(f"{path} is of another release or program; train again")
+    if whole.get(CHECKSUM) != _checksum(header, tensors):
+        raise DataError(f"{path} is damaged: its checksum does not fit; train again, or copy it again")
     return header, tensors
 
 
-def _checksum(header: str, tensors: Mapping[str, "Tensor"]) -> str:
+def _checksum(header: Mapping[str, Any], tensors: Mapping[str, "Tensor"]) -> str:
     """The checksum of a header and of the names, types, shapes and bytes of tensors."""
     import torch
 
-    code = checksum(header.encode())
+    code = checksum(content_checksum(header).encode())
     for name in sorted(tensors):
         tensor = tensors[name]
         code = checksum(f"{name} {tensor.dtype} {list(tensor.shape)}".encode(), code)

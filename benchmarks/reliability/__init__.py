@@ -1,0 +1,1 @@
+"""What damage, kills and faults do."""
