@@ -25,7 +25,7 @@ from tests.reliability.crash_points import WRITES, write
 from tests.reliability.programs import QUICK, digest, leftovers, run, start
 
 SIGNALS = {"KILL": signal.SIGKILL, "TERM": signal.SIGTERM, "INT": signal.SIGINT}
-KILLS_A_RUN = 4
+KILLS_A_RUN = 8
 
 COMMANDS = {
     "discover": (("discover", "{data}", "--out", "{run}", *QUICK), "--resume"),
@@ -81,6 +81,8 @@ def killed(command: str, base: Path, folder: Path, seconds: float, rng: np.rando
             process.send_signal(SIGNALS[name])
             yield name
         process.communicate()
+        if process.returncode == 0:
+            break
         begun = any((folder / one).exists() for one in ("run.json", "linear.safetensors", "edges/plan.json"))
         resume = [COMMANDS[command][1]] if begun and COMMANDS[command][1] else []
     done = run(*arguments(command, base, folder), *resume)

@@ -29,6 +29,7 @@ def _not_utf8(n: int, kind: pa.DataType) -> pa.Array:
 def _bad_offsets(n: int) -> pa.Array:
     """Text whose offsets point far behind its bytes."""
     offsets = np.arange(n + 1, dtype=np.int32) * 1_000_003
+    offsets[-1] = 3  # Arrow looks at the ends alone
     return pa.Array.from_buffers(
         pa.string(), n, [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(b"abc")]
     )

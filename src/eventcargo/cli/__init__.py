@@ -141,12 +141,12 @@ def main() -> None:
         _fail(OUT_OF_MEMORY)
 
 
-def is_out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException | None) -> bool:
     """Whether an error, or what led to it, is that memory ran out."""
     while error is not None:
         if isinstance(error, MemoryError) or any(words in str(error) for words in NO_MEMORY):
             return True
-        error = error.__cause__ or error.__context__  # type: ignore[assignment]
+        error = error.__cause__ or error.__context__
     return False
 
 

@@ -16,8 +16,15 @@ from eventcargo.errors import ConfigError, shown_value
 MOST_NODES = 200_000
 """Names, lists and mappings of a file once its aliases are written out."""
 
-TEXT, NULL, MERGE = (f"tag:yaml.org,2002:{name}" for name in ("str", "null", "merge"))
-PLAIN = tuple(f"tag:yaml.org,2002:{name}" for name in ("str", "null", "map", "seq"))
+YAML = "tag:yaml.org,2002:"
+NULL, MERGE = f"{YAML}null", f"{YAML}merge"
+PLAIN = {
+    yaml.ScalarNode: (f"{YAML}str", NULL),
+    yaml.SequenceNode: (f"{YAML}seq",),
+    yaml.MappingNode: (f"{YAML}map",),
+}
+"""The tags of nodes that are names, lists and mappings."""
+
 DEEP = "is nested too deeply; use names and lists of names"
 
 
@@ -84,8 +91,8 @@ class _Nodes:
         return self._made[node]
 
     def _make(self, node: yaml.Node) -> tuple[Any, int]:
-        if node.tag not in PLAIN:
-            kind = node.tag.removeprefix("tag:yaml.org,2002:")
+        if node.tag not in PLAIN[type(node)]:
+            kind = node.tag.removeprefix(YAML)
             raise ConfigError(
                 f"{_place(node)} has {shown_value(node.value, 60)}, which YAML reads as {kind}, which is not "
                 "a name; put names and patterns in quotes"
