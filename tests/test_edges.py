@@ -123,7 +123,7 @@ def test_a_folder_without_edges_is_refused(tmp_path: Path) -> None:
         (json.dumps({"format": "eventcargo-edges", "version": 9}), "another release"),
         (
             json.dumps({"format": "eventcargo-edges", "version": 4}),
-            "version 4 of another release, this one reads 5",
+            "version 4 of another release, this one reads 6",
         ),
     ],
 )

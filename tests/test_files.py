@@ -1,10 +1,22 @@
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from eventcargo.errors import DataError
-from eventcargo.files import atomic_file, atomic_folder, read_document, write_document
+from eventcargo import files
+from eventcargo.errors import DataError, WriteError
+from eventcargo.files import (
+    atomic_file,
+    atomic_folder,
+    read_document,
+    replacing_folder,
+    sweep,
+    write_document,
+)
 
 
 def _fail_while_writing_file(path: Path) -> None:
@@ -104,7 +116,9 @@ def test_content_comes_back_as_it_was(tmp_path: Path) -> None:
 
 def test_format_and_version_stand_in_the_file(tmp_path: Path) -> None:
     write_document(tmp_path / "a.json", "example", 3, {})
-    assert json.loads((tmp_path / "a.json").read_text()) == {"format": "example", "version": 3}
+    content = json.loads((tmp_path / "a.json").read_text())
+    assert content.pop("checksum")
+    assert content == {"format": "example", "version": 3}
 
 
 @pytest.mark.parametrize(
@@ -130,3 +144,87 @@ def test_content_that_is_no_json_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         write_document(tmp_path / "a.json", "example", 3, {"new": object()})
     assert read_document(tmp_path / "a.json", "example", 3) == {"old": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * 100_000, "nested too deeply"),
+        ("7" * 5_000, "thousands of digits"),
+        (b"\xff\xfe\xff", "is not (UTF-8 text|JSON)"),
+        ('{"format": "example", "version": 3}', "has no checksum"),
+        ('{"format": "example", "version": true}', "version True of another release"),
+        ('{"format": "example", "version": 3, "checksum": "00000000"}', "its checksum does not fit"),
+    ],
+)
+def test_what_json_may_hold_but_documents_do_not_is_refused(tmp_path: Path, text: object, said: str) -> None:
+    (tmp_path / "a.json").write_bytes(text if isinstance(text, bytes) else str(text).encode())
+    with pytest.raises(DataError, match=rf"a\.json.*{said}"):
+        read_document(tmp_path / "a.json", "example", 3)
+
+
+def test_a_changed_entry_is_noticed_and_another_layout_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_document(path, "example", 3, {"answer": 42})
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=7))
+    assert read_document(path, "example", 3) == {"answer": 42}
+    path.write_text(path.read_text().replace("42", "43"))
+    with pytest.raises(DataError, match="its checksum does not fit"):
+        read_document(path, "example", 3)
+
+
+def test_a_folder_in_place_of_a_document_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.json").mkdir()
+    with pytest.raises(DataError, match="cannot be read: Is a directory; do this"):
+        read_document(tmp_path / "a.json", "example", 3, "do this")
+
+
+def test_what_a_killed_writer_left_is_swept_and_a_live_writer_is_not_disturbed(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys
+from eventcargo.files import atomic_file
+with atomic_file(sys.argv[1]) as target:
+    target.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    killed = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "below" / "x"],
+        env={**os.environ, "PYTHONPATH": str(Path(files.__file__).parents[1])},
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    (tmp_path / ".older.release.part").write_text("half")
+    with atomic_file(tmp_path / "y") as target:
+        target.write_text("whole")
+        swept = sweep(tmp_path)
+    assert [path.parent.name for path in swept] == [tmp_path.name, "below"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["below", "y"]
+    assert (tmp_path / "y").read_text() == "whole"
+
+
+def test_a_folder_replaces_another_whole(tmp_path: Path) -> None:
+    for number in range(2):
+        with replacing_folder(tmp_path / "x") as target:
+            (target / str(number)).write_text("new")
+    assert [path.name for path in (tmp_path / "x").iterdir()] == ["1"]
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "full"), RuntimeError("I/O error: full (os error 28)")])
+def test_a_full_disk_is_told_with_the_path_whoever_notices_it(tmp_path: Path, error: Exception) -> None:
+    (tmp_path / "x").write_text("old")
+    with (
+        pytest.raises(WriteError, match=r"x cannot be written: No space left on device; free some space"),
+        atomic_file(tmp_path / "x"),
+    ):
+        raise error
+    assert (tmp_path / "x").read_text() == "old"
+
+
+def test_a_file_that_fails_within_a_folder_is_told_by_the_name_of_the_folder(tmp_path: Path) -> None:
+    with (
+        pytest.raises(WriteError, match=f"^{tmp_path}/out cannot be written"),
+        atomic_folder(tmp_path / "out") as target,
+        atomic_file(target / "x"),
+    ):
+        raise OSError(28, "full")

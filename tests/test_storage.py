@@ -1,6 +1,5 @@
 import json
 import pickle
-import re
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,12 @@ import pyarrow as pa
 import pytest
 
 from eventcargo import DataError, EventDataset, EventSequence, events
-from eventcargo.storage import FORMAT, HEADER, write_columns
+from eventcargo.files import sealed
+from eventcargo.storage import FORMAT, write_columns
+
+from tests.sealed import edit, reseal
+
+HEADER = ("sequences", "events", "time_kind", "event_names", "label_names", "checksums")
 
 
 def _ids(data: EventDataset) -> list[str]:
@@ -79,14 +83,16 @@ def test_column_of_another_size_is_refused_by_name(tiny: EventDataset, tmp_path:
     path = tmp_path / "d" / name
     column = np.load(path)
     np.save(path, np.concatenate([column[:1], column]))
-    with pytest.raises(DataError, match=rf"{name} has shape \({len(column) + 1},\)"):
+    reseal(tmp_path / "d")
+    with pytest.raises(DataError, match=rf"{name} does not (hold .* of shape \({len(column)},\)|rise)"):
         EventDataset.load(tmp_path / "d")
 
 
 def test_column_of_another_kind_is_refused_by_name(tiny: EventDataset, tmp_path: Path) -> None:
     tiny.save(tmp_path / "d")
     np.save(tmp_path / "d" / "events.npy", np.zeros(6))
-    with pytest.raises(DataError, match=r"events\.npy holds float64, expected int32"):
+    reseal(tmp_path / "d")
+    with pytest.raises(DataError, match=r"events\.npy does not hold int32"):
         EventDataset.load(tmp_path / "d")
 
 
@@ -96,6 +102,7 @@ def test_offsets_that_do_not_rise_to_the_end_are_refused(
 ) -> None:
     tiny.save(tmp_path / "d")
     np.save(tmp_path / "d" / "offsets.npy", np.array(offsets))
+    reseal(tmp_path / "d")
     with pytest.raises(DataError, match=r"offsets\.npy does not rise from 0 to 6"):
         EventDataset.load(tmp_path / "d")
 
@@ -106,6 +113,7 @@ def test_label_offsets_that_do_not_rise_are_refused(
 ) -> None:
     tiny.save(tmp_path / "d")
     np.save(tmp_path / "d" / "label_offsets.npy", np.array(offsets))
+    reseal(tmp_path / "d")
     with pytest.raises(DataError, match=r"label_offsets\.npy does not rise from 0 to 4"):
         EventDataset.load(tmp_path / "d")
 
@@ -134,7 +142,8 @@ def test_column_without_values_is_refused_by_name(tiny: EventDataset, tmp_path: 
     tiny.save(tmp_path / "d")
     path = tmp_path / "d" / name
     np.save(path, np.load(path)[:0])
-    with pytest.raises(DataError, match=rf"{name} has shape \(0,\)"):
+    reseal(tmp_path / "d")
+    with pytest.raises(DataError, match=rf"{name} does not hold"):
         EventDataset.load(tmp_path / "d")
 
 
@@ -146,7 +155,11 @@ def _write_ids(path: Path, table: pa.Table) -> None:
 @pytest.mark.parametrize("n_ids", [1, 5])
 def test_ids_of_another_number_are_refused_with_both(tiny: EventDataset, tmp_path: Path, n_ids: int) -> None:
     tiny.save(tmp_path / "d")
-    _write_ids(tmp_path / "d" / "sequence_ids.arrow", pa.table({"sequence_id": ["x"] * n_ids}))
+    _write_ids(
+        tmp_path / "d" / "sequence_ids.arrow",
+        pa.table({"sequence_id": pa.array(["x"] * n_ids, pa.large_string())}),
+    )
+    reseal(tmp_path / "d")
     with pytest.raises(DataError, match=f"{n_ids} sequence ids? for 4 sequences"):
         EventDataset.load(tmp_path / "d")
 
@@ -154,6 +167,7 @@ def test_ids_of_another_number_are_refused_with_both(tiny: EventDataset, tmp_pat
 def test_ids_without_their_column_are_refused(tiny: EventDataset, tmp_path: Path) -> None:
     tiny.save(tmp_path / "d")
     _write_ids(tmp_path / "d" / "sequence_ids.arrow", pa.table({"other": ["x"]}))
+    reseal(tmp_path / "d")
     with pytest.raises(DataError, match=r"damaged: .*sequence_id"):
         EventDataset.load(tmp_path / "d")
 
@@ -164,10 +178,10 @@ def test_ids_without_their_column_are_refused(tiny: EventDataset, tmp_path: Path
         ("{", "is not JSON"),
         ("[]", "was not written by eventcargo"),
         ('{"format": "other"}', "was not written by eventcargo"),
-        (json.dumps({"format": FORMAT, "version": 99}), "version 99 of another release, this one reads 1"),
-        (json.dumps({"format": FORMAT, "version": 0}), "version 0 of another release, this one reads 1"),
-        (json.dumps({"format": FORMAT}), "version None of another release, this one reads 1"),
-        (json.dumps({"format": FORMAT, "version": 1}), "it lacks .*'event_names'"),
+        (json.dumps({"format": FORMAT, "version": 99}), "version 99 of another release, this one reads 2"),
+        (json.dumps({"format": FORMAT, "version": 0}), "version 0 of another release, this one reads 2"),
+        (json.dumps({"format": FORMAT}), "version None of another release, this one reads 2"),
+        (sealed(FORMAT, 2, {}), "no entry 'sequences'"),
     ],
 )
 def test_foreign_header_is_refused_with_the_reason(
@@ -185,10 +199,8 @@ def test_header_that_lacks_a_part_is_refused_by_its_name(
 ) -> None:
     tiny.save(tmp_path / "d")
     path = tmp_path / "d" / "dataset.json"
-    content = json.loads(path.read_text("utf-8"))
-    del content[name]
-    path.write_text(json.dumps(content), "utf-8")
-    with pytest.raises(DataError, match=rf"it lacks \['{name}'\]"):
+    edit(path, **{name: None})
+    with pytest.raises(DataError, match=f"no entry '{name}'"):
         EventDataset.load(tmp_path / "d")
 
 
@@ -226,6 +238,7 @@ def test_parts_of_a_wider_kind_are_written_as_their_column_is(tmp_path: Path) ->
 def test_numbers_without_a_name_are_refused_when_used(tiny: EventDataset, tmp_path: Path) -> None:
     tiny.save(tmp_path / "d")
     np.save(tmp_path / "d" / "events.npy", np.full(6, 77, np.int32))
+    reseal(tmp_path / "d")
     with pytest.raises(DataError, match="77 for 3 names"):
         EventDataset.load(tmp_path / "d").presence()
 
@@ -276,22 +289,23 @@ def test_a_truncated_file_of_values_is_refused(driven: Path, kept: int) -> None:
 
 
 @pytest.mark.parametrize("shape", [(3,), (3, 1), (2, 2), (2, 3)])
-def test_values_of_another_shape_are_refused_with_both(driven: Path, shape: tuple[int, ...]) -> None:
+def test_values_of_another_shape_are_refused(driven: Path, shape: tuple[int, ...]) -> None:
     np.save(driven / "values.npy", np.zeros(shape))
-    with pytest.raises(DataError, match=rf"values\.npy has shape {re.escape(str(shape))}, expected \(3, 2\)"):
+    reseal(driven)
+    with pytest.raises(DataError, match=r"values\.npy does not hold float64 of shape \(3, 2\)"):
         EventDataset.load(driven)
 
 
 def test_values_of_another_kind_are_refused_by_name(driven: Path) -> None:
     np.save(driven / "values.npy", np.zeros((3, 2), np.float32))
-    with pytest.raises(DataError, match=r"values\.npy holds float32, expected float64"):
+    reseal(driven)
+    with pytest.raises(DataError, match=r"values\.npy does not hold float64"):
         EventDataset.load(driven)
 
 
 def test_value_names_that_are_no_list_are_refused(driven: Path) -> None:
     path = driven / "dataset.json"
-    content = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps({**content, "value_names": 7}), "utf-8")
+    edit(path, value_names=7)
     with pytest.raises(DataError, match="value_names is 7, not a list"):
         EventDataset.load(driven)
 
@@ -310,5 +324,6 @@ def test_a_missing_file_of_known_labels_is_refused_by_name(half_known: Path) -> 
 
 def test_offsets_of_known_labels_that_fall_are_refused(half_known: Path) -> None:
     np.save(half_known / "known_offsets.npy", np.array([0, 3, 2, 3, 4]))
+    reseal(half_known)
     with pytest.raises(DataError, match=r"known_offsets\.npy does not rise from 0 to 4"):
         EventDataset.load(half_known)

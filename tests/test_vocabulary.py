@@ -6,9 +6,10 @@ import pytest
 
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence, Vocabulary
 from eventcargo.event_kinds import EventKinds
+from eventcargo.files import sealed
 from eventcargo.vocabulary import BOS, EOS, PAD, SPECIAL, UNK
 
-HEADER = {"format": "eventcargo-vocabulary", "version": 1}
+HEADER = ("eventcargo-vocabulary", 1)
 
 
 def _counted(**counts: int) -> EventDataset:
@@ -102,8 +103,8 @@ def test_json_round_trip_keeps_hostile_names(tmp_path: Path) -> None:
         ("{", "is not JSON"),
         ("[]", "not written by eventcargo as eventcargo-vocabulary"),
         (json.dumps({"event_names": ["a"]}), "not written by eventcargo as eventcargo-vocabulary"),
-        (json.dumps(HEADER | {"event_names": "ab"}), "needs a list 'event_names' of strings"),
-        (json.dumps(HEADER | {"event_names": [1]}), "needs a list 'event_names' of strings"),
+        (sealed(*HEADER, {"event_names": "ab"}), "needs a list 'event_names' of strings"),
+        (sealed(*HEADER, {"event_names": [1]}), "needs a list 'event_names' of strings"),
     ],
 )
 def test_file_that_is_no_vocabulary_is_refused_by_name(tmp_path: Path, content: str, reason: str) -> None:
@@ -119,6 +120,6 @@ def test_missing_file_is_refused_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("special", [["[PAD]"], None, 7])
 def test_other_special_tokens_are_refused_with_the_value(tmp_path: Path, special: object) -> None:
-    (tmp_path / "v.json").write_text(json.dumps(HEADER | {"special": special, "event_names": ["a"]}))
+    (tmp_path / "v.json").write_text(sealed(*HEADER, {"special": special, "event_names": ["a"]}))
     with pytest.raises(DataError, match="special tokens"):
         Vocabulary.from_json(tmp_path / "v.json")

@@ -1,1 +1,1 @@
-"""What faults do to a run."""
+"""What damage, kills and faults do."""

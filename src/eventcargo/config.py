@@ -13,7 +13,8 @@ from functools import cache
 from numbers import Integral, Real
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from eventcargo.errors import ConfigError, argument
+from eventcargo.errors import ConfigError, DataError, argument
+from eventcargo.typed import WORDS, parse_as
 
 
 def setting(
@@ -26,6 +27,10 @@ def setting(
 ) -> Any:
     """A dataclass field with a default and the range of its values: at least, above, at most, below."""
     return field(default=default, metadata={"range": (ge, gt, le, lt)})
+
+
+LARGEST = 2**63 - 1
+"""The largest whole number of a setting."""
 
 
 class Settings:
@@ -64,10 +69,12 @@ def check_at_least(config: Settings, name: str, least: int) -> None:
 
 def _is_allowed(value: Any, kind: Any, bounds: tuple[float | None, ...]) -> bool:
     if get_origin(kind) is Literal:
-        return value in get_args(kind)
+        return isinstance(value, str) and value in get_args(kind)
     if kind not in (int, float):
-        return True
+        return _is_of(value, kind)
     if isinstance(value, bool) or not isinstance(value, Integral if kind is int else Real):
+        return False
+    if isinstance(value, Integral) and abs(int(value)) > LARGEST:
         return False
     ge, gt, le, lt = bounds
     number = float(value)
@@ -80,10 +87,23 @@ def _is_allowed(value: Any, kind: Any, bounds: tuple[float | None, ...]) -> bool
     )
 
 
+def _is_of(value: Any, kind: Any) -> bool:
+    """Whether a value is text, a flag or a list of such, as a field's type says."""
+    try:
+        parse_as(kind, value, "")
+    except DataError:
+        return False
+    return True
+
+
 def _allowed(kind: Any, bounds: tuple[float | None, ...]) -> str:
     """The range of a field in words."""
     if get_origin(kind) is Literal:
         return _choices([str(choice) for choice in get_args(kind) if choice != ""])
+    if get_origin(kind) is tuple:
+        return f"a list, each {WORDS.get(get_args(kind)[0], 'of its kind')}"
+    if kind not in (int, float):
+        return WORDS.get(kind, "another value")
     ge, gt, le, lt = bounds
     noun = "a whole number" if kind is int else "a number"
     low = f"of at least {ge:,g}" if ge is not None else f"above {gt:,g}" if gt is not None else ""

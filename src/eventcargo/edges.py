@@ -4,7 +4,7 @@ Besides the edges it holds three counts of sequences: for every label those test
 type the tested ones in which the event type occurs (votes are weighed against these exposed sequences), and
 for every label all that carry it. If sequences come in groups, sums over groups say how far the sequences of
 a group resemble each other; no part may split a group. All counts add up over parts. On disk a table is a
-folder of shards; each shard appears whole or not at all.
+folder of shards; each shard appears whole or not at all, with the checksums of its files.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,13 +14,20 @@ from typing import Any
 
 import polars as pl
 
+from eventcargo.checksums import folder_checksums, read_checked
 from eventcargo.errors import ConfigError, DataError, counted
-from eventcargo.files import atomic_folder, check_same_settings, read_document, write_document
+from eventcargo.files import atomic_folder, check_same_settings, read_document, sweep, write_document
+from eventcargo.typed import parse_as
 
 POLARITIES = ("present", "absent")
 """Whether a sequence carries the label it is tested for."""
 
-FORMAT, FORMAT_VERSION = "eventcargo-edges", 5
+FORMAT, FORMAT_VERSION = "eventcargo-edges", 6
+
+SUMS, SUMS_FORMAT = "checksums.json", ("eventcargo-shard", 1)
+"""The file with the checksums of a shard's other files, its format and version."""
+
+AGAIN = "delete it and resume"
 
 EDGES: dict[str, pl.DataType] = {
     "sequence": pl.String(),
@@ -90,6 +97,9 @@ TABLES = {
 GRAINS, SQUARE_GRAINS = 2**32, 2**16
 """Grains per nat and per unit of probability, and per square of a nat. Sums are whole grains: these add up
 alike in any order."""
+
+MOST_SHARDS = 10**7
+"""More shards than any run has."""
 
 GROUPED = ("group_support", "group_votes")
 """Tables that are empty, and have no file, if each sequence is its own group."""
@@ -181,6 +191,7 @@ class EdgeFolder:
                 raise ConfigError(f"{folder} exists already; continue it with resume, or choose a new folder")
             begun = cls.open(folder)
             check_same_settings(folder, begun.plan, plan)
+            sweep(folder)
             return begun
         write_document(path, FORMAT, FORMAT_VERSION, plan)
         return cls(folder, plan)
@@ -191,7 +202,11 @@ class EdgeFolder:
         path = folder / "plan.json"
         if not path.exists():
             raise DataError(f"{folder} holds no edges: it has no plan.json; run extract first")
-        return cls(folder, read_document(path, FORMAT, FORMAT_VERSION, "extract the edges again"))
+        plan = read_document(path, FORMAT, FORMAT_VERSION, "extract the edges again")
+        shards = parse_as(int, plan.get("shards"), f"{path}: shards")
+        if not 0 <= shards <= MOST_SHARDS:
+            raise DataError(f"{path} counts {shards:,} shards; extract the edges again")
+        return cls(folder, plan)
 
     def parts(self) -> Iterator[EdgeTable]:
         """The shards one after the other, for work that does not need them all at once."""
@@ -210,11 +225,7 @@ class EdgeFolder:
             for name in TABLES:
                 if name not in GROUPED or len(getattr(table, name)):
                     getattr(table, name).write_parquet(target / f"{name}.parquet")
-
-    def _files(self, number: int) -> Iterator[tuple[str, Path]]:
-        """The tables of a shard and their files; tables of groups may have none."""
-        paths = {name: self.shard(number) / f"{name}.parquet" for name in TABLES}
-        return ((name, path) for name, path in paths.items() if name not in GROUPED or path.exists())
+            write_document(target / SUMS, *SUMS_FORMAT, {"files": folder_checksums(target)})
 
     def read(self, number: int) -> EdgeTable:
         """Read one shard; an error names a shard that is missing or damaged."""
@@ -224,14 +235,26 @@ class EdgeFolder:
                 f"{len(missing):,} of {counted(self.n_shards, 'shard')} missing in {self.folder}, the first: "
                 f"{self.shard(missing[0]).name}; continue with extract --resume"
             )
-        try:
-            tables = {name: pl.read_parquet(path) for name, path in self._files(number)}
-        except (OSError, pl.exceptions.PolarsError) as error:
-            reason = str(error).splitlines()[0]
-            raise DataError(f"{self.shard(number)} is damaged: {reason}; delete it and resume") from None
+        folder = self.shard(number)
+        sums = read_document(folder / SUMS, *SUMS_FORMAT, AGAIN).get("files")
+        sums = parse_as(dict[str, str], sums, f"{folder / SUMS}: files")
+        files = {name: f"{name}.parquet" for name in TABLES}
+        tables = {
+            name: _read_table(folder / file, sums.get(file))
+            for name, file in files.items()
+            if name not in GROUPED or file in sums
+        }
         try:
             return EdgeTable(**tables)
         except DataError as error:
-            raise DataError(
-                f"{self.shard(number)} is of another release or program: {error}; delete it and resume"
-            ) from None
+            raise DataError(f"{folder} is of another release or program: {error}; {AGAIN}") from None
+
+
+def _read_table(path: Path, expected: str | None) -> pl.DataFrame:
+    content = read_checked(path, expected, AGAIN)
+    try:
+        return pl.read_parquet(content)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"{path.parent} is damaged: {path.name}: {str(error).splitlines()[0]}; {AGAIN}"
+        ) from None

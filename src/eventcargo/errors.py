@@ -25,6 +25,10 @@ class ConfigError(EventCargoError, ValueError):
     """A setting is outside its allowed range."""
 
 
+class WriteError(EventCargoError, OSError):
+    """A file cannot be written: the disk is full, the folder is read-only, too many files are open."""
+
+
 class EventCargoWarning(UserWarning):
     """The work continues, but something was left out or looks wrong; the message gives the count."""
 
@@ -42,9 +46,26 @@ UNSET = object()
 """No value: the argument alone."""
 
 
+LONGEST_VALUE = 200
+"""Characters of a value in a message."""
+
+
+def shown_value(value: Any, longest: int = LONGEST_VALUE) -> str:
+    """A value as messages show it: what Python writes, in short.
+
+    >>> shown_value("a" * 300, 5), shown_value(10**5000)
+    ("'aaaa...", 'a number with thousands of digits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write such an integer
+        text = "a number with thousands of digits"
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
 def as_keyword(name: str, value: Any) -> str:
     """An argument as written in Python."""
-    return f"{name}=" if value is UNSET else f"{name}={value!r}"
+    return f"{name}=" if value is UNSET else f"{name}={shown_value(value)}"
 
 
 _show_argument: Callable[[str, Any], str] = as_keyword

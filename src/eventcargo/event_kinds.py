@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.errors import DataError
+from eventcargo.typed import parse_as
 
 
 @dataclass(frozen=True)
@@ -110,13 +111,9 @@ class EventKinds:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "EventKinds":
-        return cls(
-            tuple(content.get("attributes", ())),
-            tuple(content.get("adjusted", ())),
-            {family: tuple(members) for family, members in content.get("families", {}).items()},
-            tuple(tuple(scale) for scale in content.get("scales", ())),
-            {name: tuple(cuts) for name, cuts in content.get("measured", {}).items()},
-        )
+        """The kinds that `to_dict` gave; raises `DataError` for anything else."""
+        kinds: EventKinds = parse_as(cls, content, "kinds")
+        return kinds
 
     def _names(self) -> set[str]:
         members = (name for family, names in self.families.items() for name in (family, *names))

@@ -11,6 +11,7 @@ from typing import Any
 
 from eventcargo.errors import DataError
 from eventcargo.files import read_document, write_document
+from eventcargo.typed import parse_as
 
 FORMAT, FORMAT_VERSION = "eventcargo-quality", 1
 ADVICE = "train the model again"
@@ -59,7 +60,7 @@ class Quality:
         """Read figures from `write`; raises `DataError` for a damaged or foreign file."""
         content = read_document(path, FORMAT, FORMAT_VERSION, ADVICE)
         try:
-            rows = tuple(LabelQuality(**row) for row in content["labels"])
-            return cls(rows, content["overall"], content["events"], content.get("training", {}))
-        except (KeyError, TypeError) as error:
+            quality: Quality = parse_as(cls, content, "its content")
+        except DataError as error:
             raise DataError(f"{path} holds no quality figures: {error}; {ADVICE}") from None
+        return quality

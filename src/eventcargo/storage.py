@@ -1,23 +1,29 @@
 """Columns of a data set as files in a folder: flat arrays, mapped into memory, and a JSON header.
 
-Only plain numbers and strings are stored, and nothing is unpickled. Every file is checked against the header,
-so that an error names a truncated, foreign or mixed-up folder.
+Only plain numbers and strings are stored, and nothing is unpickled. The header has the checksum of every
+file: a folder that is truncated, foreign, mixed up or damaged in a single bit is refused when it is opened.
 """
 
+import io
+import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from eventcargo.checksums import check_file, checksum, file_checksum, shown
 from eventcargo.errors import DataError, counted
 from eventcargo.files import atomic_folder, read_document, write_document
+from eventcargo.typed import parse_as
 
 FORMAT = "eventcargo-dataset"
-FORMAT_VERSION = 1
-HEADER = ("sequences", "events", "time_kind", "event_names", "label_names")
+FORMAT_VERSION = 2
+AGAIN = "write it again"
+IDS = "sequence_ids.arrow"
 COLUMNS: dict[str, np.dtype[Any]] = {
     "offsets": np.dtype(np.int64),
     "events": np.dtype(np.int32),
@@ -33,6 +39,22 @@ COLUMNS: dict[str, np.dtype[Any]] = {
 so."""
 
 
+@dataclass(frozen=True)
+class Header:
+    """The entries of dataset.json and their types; what a data set does not have has no entry."""
+
+    sequences: int
+    events: int
+    time_kind: Literal["number", "datetime", "order"]
+    event_names: list[str]
+    label_names: list[str]
+    checksums: dict[str, str]
+    value_names: list[str] = field(default_factory=list)
+    grouped: bool = False
+    known: int | None = None
+    kinds: dict[str, Any] = field(default_factory=dict)
+
+
 def write_columns(
     folder: Path,
     header: Mapping[str, Any],
@@ -43,29 +65,84 @@ def write_columns(
     """Write a new folder; columns come in parts, so they need not fit in memory."""
     shapes = _shapes(header, n_labels)
     with atomic_folder(folder) as target:
-        write_document(target / "dataset.json", FORMAT, FORMAT_VERSION, header)
-        for name, shape in shapes.items():
-            _write_column(target / f"{name}.npy", COLUMNS[name], shape, parts[name])
-        table = pa.table({"sequence_id": sequence_ids})
-        path = str(target / "sequence_ids.arrow")
-        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
-
-
-def read_columns(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]], pa.Array]:
-    """Read a saved folder: its header, its columns mapped into memory, and its sequence ids."""
-    header = _read_header(folder)
-    try:
-        columns = {
-            name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-            for name in _shapes(header, 0)
+        sums = {
+            f"{name}.npy": _write_column(target / f"{name}.npy", COLUMNS[name], shape, parts[name])
+            for name, shape in shapes.items()
         }
-        with pa.memory_map(str(folder / "sequence_ids.arrow")) as source:
+        table = pa.table({"sequence_id": sequence_ids})
+        with pa.OSFile(str(target / IDS), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        sums[IDS] = file_checksum(target / IDS)
+        write_document(target / "dataset.json", FORMAT, FORMAT_VERSION, {**header, "checksums": sums})
+
+
+def read_columns(
+    folder: Path, verify: bool = True
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]], pa.Array]:
+    """Read a saved folder: its header, its columns mapped into memory, and its sequence ids.
+
+    With `verify`, all bytes are read once and compared with their checksums.
+    """
+    header = _read_header(folder)
+    if verify:
+        for name in (*(f"{column}.npy" for column in _shapes(header, 0)), IDS):
+            check_file(folder / name, header["checksums"].get(name), AGAIN)
+    columns = _map_columns(folder, header)
+    ids = _read_ids(folder / IDS)
+    if len(ids) != header["sequences"]:
+        raise DataError(
+            f"{folder} has {counted(len(ids), 'sequence id')} for {counted(header['sequences'], 'sequence')}"
+        )
+    return header, columns, ids
+
+
+def _map_columns(folder: Path, header: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The columns, mapped into memory; the offsets of labels say how many labels there are."""
+    shapes = _shapes(header, 0)
+    label_offsets = _map(folder / "label_offsets.npy", shapes["label_offsets"])
+    shapes = _shapes(header, int(label_offsets[-1]))
+    columns = {name: _map(folder / f"{name}.npy", shape) for name, shape in shapes.items()}
+    ends = {"offsets": "events", "label_offsets": "labels", "known_offsets": "known"}
+    for name, (end,) in ((name, shapes[ends[name]]) for name in ends if name in shapes):
+        offsets = columns[name]
+        if offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) < 0).any():
+            raise DataError(f"{folder / name}.npy does not rise from 0 to {end:,}; {AGAIN}")
+    return columns
+
+
+def _map(path: Path, shape: tuple[int, ...]) -> NDArray[Any]:
+    """A column mapped into memory; its file must start and end as one of this type and shape does."""
+    kind = COLUMNS[path.stem]
+    start, size = _npy_start(kind, shape), math.prod(shape) * kind.itemsize
+    try:
+        with path.open("rb") as file:
+            begins = file.read(len(start)) == start
+        fits = begins and path.stat().st_size == len(start) + size
+        if fits and size:
+            return np.memmap(path, kind, "r", len(start), shape)
+    except OSError as error:
+        raise DataError(
+            f"{path.parent} is damaged: {path.name}: {error.strerror or error}; {AGAIN}"
+        ) from None
+    if not fits:
+        raise DataError(
+            f"{path.parent} is damaged: {path.name} does not hold {kind} of shape {shape}, as its "
+            f"header says; {AGAIN}"
+        )
+    return np.zeros(shape, kind)
+
+
+def _read_ids(path: Path) -> pa.Array:
+    try:
+        with pa.memory_map(str(path)) as source:
             ids = pa.ipc.open_file(source).read_all()["sequence_id"].combine_chunks()
-    except (OSError, ValueError, EOFError, KeyError, pa.ArrowInvalid) as error:
-        raise DataError(f"{folder} is damaged: {error}; write it again") from None
-    _check_columns(folder, header, columns, len(ids))
-    return header, columns, ids if isinstance(ids, pa.Array) else pa.concat_arrays(ids.chunks)
+        ids = ids if isinstance(ids, pa.Array) else pa.concat_arrays(ids.chunks)
+        ids.validate(full=True)
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise DataError(f"{path.parent} is damaged: {path.name}: {error}; {AGAIN}") from None
+    if ids.type != pa.large_string():
+        raise DataError(f"{path} holds {ids.type}, not ids; {AGAIN}")
+    return ids
 
 
 def _shapes(header: Mapping[str, Any], n_labels: int) -> dict[str, tuple[int, ...]]:
@@ -75,7 +152,7 @@ def _shapes(header: Mapping[str, Any], n_labels: int) -> dict[str, tuple[int, ..
     groups = {"groups": (header["sequences"],)} if header.get("grouped") else {}
     known = (
         {"known_offsets": (header["sequences"] + 1,), "known": (header["known"],)}
-        if "known" in header
+        if header.get("known") is not None
         else {}
     )
     return {
@@ -90,15 +167,27 @@ def _shapes(header: Mapping[str, Any], n_labels: int) -> dict[str, tuple[int, ..
     }
 
 
+def _npy_start(kind: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """The first bytes of an .npy file: its own header."""
+    start = io.BytesIO()
+    described = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(start, described)
+    return start.getvalue()
+
+
 def _write_column(
     path: Path, kind: np.dtype[Any], shape: tuple[int, ...], parts: Iterable[NDArray[Any]]
-) -> None:
+) -> str:
+    """Write a column and return its checksum."""
+    start = _npy_start(kind, shape)
+    code = checksum(start)
     with path.open("wb") as sink:
-        np.lib.format.write_array_header_1_0(
-            sink, {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
-        )
+        sink.write(start)
         for part in parts:
-            np.ascontiguousarray(part, kind).tofile(sink)
+            content = np.ascontiguousarray(part, kind).reshape(-1).view(np.uint8).data
+            sink.write(content)
+            code = checksum(content, code)
+    return shown(code)
 
 
 def _read_header(folder: Path) -> dict[str, Any]:
@@ -107,33 +196,11 @@ def _read_header(folder: Path) -> dict[str, Any]:
         raise DataError(
             f"{folder} is not a saved data set: it has no dataset.json; use read_events for tables"
         )
-    header = read_document(path, FORMAT, FORMAT_VERSION, "save it again, or use read_events for tables")
-    missing = set(HEADER) - header.keys()
-    if missing:
-        raise DataError(f"{path} is damaged: it lacks {sorted(missing)}; write it again")
-    if not isinstance(header.get("value_names", []), list):
-        raise DataError(
-            f"{path} is damaged: value_names is {header['value_names']!r}, not a list; write it again"
-        )
-    return header
-
-
-def _check_columns(
-    folder: Path, header: dict[str, Any], columns: dict[str, NDArray[Any]], n_ids: int
-) -> None:
-    n_labels = int(columns["label_offsets"][-1]) if len(columns["label_offsets"]) else 0
-    expected = _shapes(header, n_labels)
-    for name, shape in expected.items():
-        if columns[name].shape != shape:
-            raise DataError(f"{folder}/{name}.npy has shape {columns[name].shape}, expected {shape}")
-        if columns[name].dtype != COLUMNS[name]:
-            raise DataError(f"{folder}/{name}.npy holds {columns[name].dtype}, expected {COLUMNS[name]}")
-    ends = {"offsets": "events", "label_offsets": "labels", "known_offsets": "known"}
-    for name, (end,) in ((name, expected[ends[name]]) for name in ends if name in expected):
-        offsets = columns[name]
-        if offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) < 0).any():
-            raise DataError(f"{folder}/{name}.npy does not rise from 0 to {end:,}; write it again")
-    if n_ids != header["sequences"]:
-        raise DataError(
-            f"{folder} has {counted(n_ids, 'sequence id')} for {counted(header['sequences'], 'sequence')}"
-        )
+    content = read_document(path, FORMAT, FORMAT_VERSION, "save it again, or use read_events for tables")
+    try:
+        header = parse_as(Header, content, "its header")
+        if min(header.sequences, header.events, header.known or 0) < 0:
+            raise DataError("its header counts less than nothing")
+    except DataError as error:
+        raise DataError(f"{path} is damaged: {error}; {AGAIN}") from None
+    return {**content, "time_kind": header.time_kind}

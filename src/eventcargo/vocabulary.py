@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.event_kinds import EventKinds, NumberedKinds
 from eventcargo.files import read_document, write_document
+from eventcargo.typed import is_text, show
 
 if TYPE_CHECKING:
     from eventcargo.events import EventDataset
@@ -101,8 +102,12 @@ class Vocabulary:
         """The vocabulary that `to_json` wrote."""
         content = read_document(path, FORMAT, FORMAT_VERSION, "train the model again")
         names = content.get("event_names")
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        if not isinstance(names, list) or not all(isinstance(name, str) and is_text(name) for name in names):
             raise DataError(f"{path} is not a vocabulary: it needs a list 'event_names' of strings")
         if content.get("special") != list(SPECIAL):
-            raise DataError(f"{path} has special tokens {content.get('special')}, this release has {SPECIAL}")
-        return cls(tuple(names), EventKinds.from_dict(content.get("kinds", {})))
+            given = show(content.get("special"))
+            raise DataError(f"{path} has special tokens {given}, this release has {SPECIAL}")
+        try:
+            return cls(tuple(names), EventKinds.from_dict(content.get("kinds", {})))
+        except DataError as error:
+            raise DataError(f"{path} is damaged: {error}; train the model again") from None

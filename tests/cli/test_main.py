@@ -1,3 +1,4 @@
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from unittest.mock import patch
 
@@ -137,3 +138,34 @@ def test_an_error_of_the_system_without_a_file_is_told(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Path, "is_dir", fail)
     assert run("validate", "e.csv", code=1).stderr.strip() == "error: the disk is full"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "not enough memory; close other programs"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "not enough memory"),
+        (ImportError("libx.so: failed to map segment from shared object"), "not enough memory"),
+        (BrokenProcessPool("a child process terminated abruptly"), "a worker process ended"),
+    ],
+    ids=["Python", "torch", "loader", "worker"],
+)
+def test_memory_that_runs_out_is_told_in_one_sentence(
+    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("eventcargo.cli.app", fail)
+    stderr = run("validate", "x.csv", code=1).stderr
+    assert stderr.startswith(f"error: {said}")
+    assert stderr.count("\n") == 1
+
+
+def test_other_errors_of_these_kinds_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr("eventcargo.cli.app", fail)
+    with pytest.raises(RuntimeError, match="a fault of ours"):
+        run("validate", "x.csv")

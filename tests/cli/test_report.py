@@ -8,6 +8,7 @@ import pytest
 from eventcargo import LabelGraph, write_events, write_graph
 from eventcargo.cli.source import DataSource, remember
 from eventcargo.edges import EdgeFolder
+from eventcargo.files import sealed
 from eventcargo.rules import Literal, Rule, write_rules
 from eventcargo.verdicts import Verdict, write_verdicts
 
@@ -104,7 +105,7 @@ def test_quality_is_in_the_report(folder: Path, tables: tuple[str, ...]) -> None
     [
         ("{", "is not JSON"),
         ('{"labels": []}', "not written by eventcargo as eventcargo-quality"),
-        ('{"format": "eventcargo-quality", "version": 1, "labels": [{}]}', "holds no quality figures"),
+        (sealed("eventcargo-quality", 1, {"labels": [{}]}), "holds no quality figures"),
     ],
 )
 @pytest.mark.parametrize("command", ["report", "judge"])

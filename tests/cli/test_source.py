@@ -6,6 +6,7 @@ import pytest
 from eventcargo.cli.source import DataSource, data_of, recall, remember, source_of
 from eventcargo.cohort import Cohort
 from eventcargo.errors import DataError
+from eventcargo.files import sealed
 
 
 def test_a_source_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +30,7 @@ def test_a_run_without_a_source_says_so(tmp_path: Path) -> None:
         ("{", "is not JSON"),
         ("[]", "not written by eventcargo"),
         (json.dumps({"format": "eventcargo-data", "version": 99}), "another release"),
-        (json.dumps({"format": "eventcargo-data", "version": 1, "odd": 1}), "odd"),
+        (sealed("eventcargo-data", 1, {"odd": 1}), "odd"),
     ],
 )
 def test_a_damaged_or_foreign_source_is_refused(tmp_path: Path, text: str, said: str) -> None:

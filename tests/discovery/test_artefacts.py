@@ -6,6 +6,9 @@ import pytest
 
 from eventcargo.discovery.artefacts import Artefacts, Origin
 from eventcargo.errors import DataError
+from eventcargo.files import sealed
+
+from tests.sealed import edit
 
 INPUTS = {"page": ("graph", "rules"), "rules": ("graph",)}
 
@@ -104,15 +107,15 @@ def test_an_origin_is_read_as_it_was_recorded(artefacts: Artefacts) -> None:
 @pytest.mark.parametrize("content", [{"artefacts": []}, {"artefacts": {"rules": 1}}, {}])
 def test_a_damaged_list_is_refused(artefacts: Artefacts, content: dict[str, object]) -> None:
     path = artefacts.folder / "artefacts.json"
-    path.write_text(json.dumps({"format": "eventcargo-artefacts", "version": 1, **content}))
+    path.write_text(sealed("eventcargo-artefacts", 1, content))
     with pytest.raises(DataError, match="holds no artefacts; delete it"):
         artefacts.outdated("rules")
 
 
 def test_a_damaged_entry_is_refused(artefacts: Artefacts) -> None:
     path = artefacts.folder / "artefacts.json"
-    origins = json.loads(path.read_text())
-    del origins["artefacts"]["rules"]["by"]
-    path.write_text(json.dumps(origins))
+    origins = json.loads(path.read_text())["artefacts"]
+    del origins["rules"]["by"]
+    edit(path, artefacts=origins)
     with pytest.raises(DataError, match=r"is damaged at rules: .*'by'; delete it"):
         artefacts.outdated("rules")

@@ -134,3 +134,42 @@ def test_the_knowledge_of_a_run_is_that_of_its_graph(tmp_path: Path) -> None:
     assert knowledge_of_run(tmp_path) == known
     write_verified(tmp_path, OTHER, data(), knowledge=Knowledge(required={"brake": "P01"}))
     assert knowledge_of_run(tmp_path) == Knowledge(required={"brake": "P01"})
+
+
+@pytest.mark.parametrize("name", ["model", "edges", "graph.parquet", "linear.safetensors"])
+@pytest.mark.parametrize("resume", [False, True])
+def test_results_without_the_settings_of_their_run_are_not_gone_on_with(
+    tmp_path: Path, name: str, resume: bool
+) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(ConfigError, match=rf"has no run\.json but {name}: .*; put run\.json back"):
+        RunManifest.begin(tmp_path, {}, resume)
+    assert not (tmp_path / "run.json").exists()
+
+
+def test_a_model_that_was_replaced_is_not_gone_on_with(tmp_path: Path) -> None:
+    manifest = RunManifest.begin(tmp_path, {}, resume=False)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.safetensors").write_text("ours")
+    manifest.finish("train", 1.0)
+    assert RunManifest.begin(tmp_path, {}, resume=True).done == ["train"]
+    (tmp_path / "model" / "model.safetensors").write_text("theirs")
+    with pytest.raises(ConfigError, match="model is not the model of this run: its files have changed"):
+        RunManifest.begin(tmp_path, {}, resume=True)
+
+
+def test_a_model_in_an_untrained_run_is_not_gone_on_with(tmp_path: Path) -> None:
+    RunManifest.begin(tmp_path, {}, resume=False)
+    (tmp_path / "model").mkdir()
+    with pytest.raises(ConfigError, match="has not been trained yet; move it away"):
+        RunManifest.begin(tmp_path, {}, resume=True)
+    (tmp_path / "checkpoint.safetensors").write_text("training has begun")
+    assert RunManifest.begin(tmp_path, {}, resume=True).done == []
+
+
+def test_what_a_kill_left_is_swept_on_resume(tmp_path: Path) -> None:
+    RunManifest.begin(tmp_path, {}, resume=False)
+    left = tmp_path / "edges" / ".selection.parquet.abc.part"
+    left.mkdir(parents=True)
+    RunManifest.begin(tmp_path, {}, resume=True)
+    assert not left.exists()

@@ -7,10 +7,12 @@ import pytest
 
 from eventcargo import ConfigError, DataError, EdgeTable
 from eventcargo.edges import EdgeFolder
+from eventcargo.files import sealed
 from eventcargo.fusion import FuseConfig, VoteStore, fuse_run, read_votes, write_votes
 from eventcargo.fusion.vote_store import join_runs, run_votes
 
 from .ballots import table
+from tests.sealed import reseal
 
 PLAN = {"model": "m", "labels": ["bad", "good"], "untrusted": [], "seed": 0, "shard": 256}
 
@@ -130,13 +132,13 @@ def written(tmp_path: Path) -> Path:
 def test_a_truncated_file_is_refused_by_name(tmp_path: Path) -> None:
     path = written(tmp_path) / "total-present-counts.parquet"
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(DataError, match=r"total-present-counts\.parquet is missing or damaged"):
+    with pytest.raises(DataError, match=r"votes is damaged: total-present-counts\.parquet has the checksum"):
         read_votes(tmp_path / "votes")
 
 
 def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
     (written(tmp_path) / "positives.parquet").unlink()
-    with pytest.raises(DataError, match=r"positives\.parquet is missing"):
+    with pytest.raises(DataError, match=r"positives\.parquet cannot be read: No such file"):
         read_votes(tmp_path / "votes")
 
 
@@ -144,7 +146,7 @@ def test_a_file_of_other_votes_is_refused_by_name(tmp_path: Path) -> None:
     folder = written(tmp_path)
     path = folder / "total-present-tested.parquet"
     pl.read_parquet(path).with_columns(pl.col("support") + 1).write_parquet(path)
-    with pytest.raises(DataError, match=r"total-present-tested\.parquet has \[2, 8\].*says \[2, 6\]"):
+    with pytest.raises(DataError, match=r"total-present-tested\.parquet has the checksum"):
         read_votes(folder)
 
 
@@ -152,6 +154,7 @@ def test_a_file_of_other_columns_is_refused_by_name(tmp_path: Path) -> None:
     folder = written(tmp_path)
     path = folder / "total-present-counts.parquet"
     pl.read_parquet(path).drop("entropy").write_parquet(path)
+    reseal(folder)
     with pytest.raises(DataError, match=r"total-present-counts\.parquet has unexpected columns"):
         read_votes(folder)
 
@@ -164,9 +167,9 @@ def test_a_file_of_other_columns_is_refused_by_name(tmp_path: Path) -> None:
         (json.dumps({"format": "eventcargo-edges", "version": 2}), "not written by eventcargo"),
         (
             json.dumps({"format": "eventcargo-votes", "version": 2}),
-            "version 2 of another release, this one reads 3",
+            "version 2 of another release, this one reads 4",
         ),
-        (json.dumps({"format": "eventcargo-votes", "version": 3}), "no entry 'kinds'"),
+        (sealed("eventcargo-votes", 4, {"plan": {}}), "no entry 'kinds'"),
     ],
 )
 def test_a_foreign_plan_is_refused(tmp_path: Path, content: str, message: str) -> None:
@@ -194,6 +197,7 @@ def test_a_shard_of_another_release_is_refused_by_name(tmp_path: Path) -> None:
     run = extracted(tmp_path / "run", range(2), "d1")
     path = run / "edges" / "shard-00001" / "edges.parquet"
     pl.read_parquet(path).drop("before").write_parquet(path)
+    reseal(path.parent)
     with pytest.raises(DataError, match=r"shard-00001 is of another release or program.*before"):
         fuse_run(run)
 

@@ -78,12 +78,12 @@ def test_a_value_that_is_no_name_is_refused_with_its_offset(array, reason, offse
     assert bad.offsets[0] == offset
 
 
-def test_strings_that_are_not_utf8_are_refused_with_their_offset():
+def test_strings_that_are_not_utf8_are_refused_with_their_row():
     offsets = pa.py_buffer(np.array([0, 1, 2], np.int32))
     array = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"a\xff")])
-    _, (bad,) = NameColumn("event").parse(array)
-    assert bad.message == r"event is b'\xff'; not valid UTF-8; convert the column"
-    assert bad.offsets.tolist() == [1]
+    source = Source("a table", ["event"], lambda _: iter([pa.record_batch({"event": array})]))
+    with pytest.raises(DataError, match=r"a table, row 2: event is b'\\xff'; not valid UTF-8; convert"):
+        collect([source], {"event": NameColumn("event")})
 
 
 def test_collect_names_the_row_within_its_own_source():

@@ -201,9 +201,9 @@ def test_parquet_of_another_program_is_a_graph(tmp_path):
     [
         ({"format": "other"}, "not written by eventcargo as eventcargo-graph"),
         ({"version": 99}, "version 99 of another release, this one reads 1"),
-        ({"support": {"a": "many"}}, r"the support \{'a': 'many'\}"),
-        ({"families": ["I50"]}, r"the families \['I50'\]; expected an object"),
-        ({"alternatives": 3}, "the alternatives 3; expected an object"),
+        ({"support": {"a": "many"}}, "support.a is 'many', not a whole number or null"),
+        ({"families": ["I50"]}, r"families is \['I50'\], not an object"),
+        ({"alternatives": 3}, "alternatives is 3, not an object"),
         ({"edges": None}, "the edges None; expected a list"),
         ({"edges": [{"label": "a", "event": "x", "strength": "big"}]}, "edges that cannot be read"),
         ({"edges": [{"label": "a"}]}, "1 edge without event"),
@@ -212,6 +212,7 @@ def test_parquet_of_another_program_is_a_graph(tmp_path):
 def test_json_that_is_no_graph_is_refused(tmp_path, change, reason):
     write_graph(FULL, tmp_path / "graph.json")
     content = json.loads((tmp_path / "graph.json").read_text())
+    del content["checksum"]  # as if people had written it
     (tmp_path / "graph.json").write_text(json.dumps(content | change))
     with pytest.raises(DataError, match=reason):
         read_graph(tmp_path / "graph.json")

@@ -62,9 +62,32 @@ def test_patterns_that_all_match_are_not_reported() -> None:
         ([], r"tier 1 has \[\]; use a name"),
         (["P01", 7], "tier 1 has 7, which is not a name"),
         (["P01", ""], "tier 1 has '', which is not a name"),
-        ("re:(", r"'re:\(', which is not a regular expression: .*position 0"),
+        ("re:(", r"'re:\(', which is not a regular expression of RE2: missing"),
     ],
 )
 def test_what_is_no_pattern_is_refused(given: object, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         check_patterns(given, "tier 1")
+
+
+@pytest.mark.parametrize("expression", ["(a+)+$", "(x+x+)+y", "(.*)*b", "((a?){30})*a{30}"])
+def test_no_expression_takes_more_than_a_moment(expression: str) -> None:
+    names = ["a" * 5_000 + "!", "x" * 5_000]
+    assert Names("event type", names).match(f"re:{expression}", "forbidden").tolist() == []
+
+
+@pytest.mark.parametrize("pattern", ["re:((a{900}){900}){900}", "re:a(?!b)", "re:(a)\\1"])
+def test_expressions_that_need_more_than_a_moment_are_refused(pattern: str) -> None:
+    with pytest.raises(ConfigError, match="is not a regular expression of RE2"):
+        check_patterns([pattern], "forbidden")
+
+
+@pytest.mark.parametrize("pattern", ["\ud800", "re:\ud800", "x" * 1_001])
+def test_patterns_that_no_name_can_match_are_refused(pattern: str) -> None:
+    with pytest.raises(ConfigError, match=r"not valid Unicode|1,001 characters; use at most 1,000"):
+        check_patterns([pattern], "forbidden")
+
+
+def test_half_an_expression_is_not_made_whole_by_its_frame() -> None:
+    with pytest.raises(ConfigError, match="RE2"):
+        check_patterns(["re:a)(b"], "forbidden")

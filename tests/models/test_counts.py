@@ -1,4 +1,3 @@
-import json
 from math import log
 from pathlib import Path
 
@@ -16,6 +15,8 @@ from eventcargo.models.density import walk
 from eventcargo.models.pretrained import write_model
 from eventcargo.simulation import simulate
 from eventcargo.vocabulary import BOS, EOS, PAD, UNK
+
+from tests.sealed import edit
 
 
 def _data(*sequences: tuple[str, str]) -> EventDataset:
@@ -275,7 +276,7 @@ def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
 
 def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
     path = _saved(tmp_path) / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"kind": "transformer"}))
+    edit(path, kind="transformer")
     with pytest.raises(DataError, match="kind 'transformer', not 'counts'"):
         Counts.from_pretrained(tmp_path / "model")
 

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ from eventcargo.models import DensityModel, label_probabilities
 from eventcargo.models.huggingface import KIND, HuggingFace
 from eventcargo.models.pretrained import write_model
 from eventcargo.simulation import simulate
+
+from tests.sealed import edit
 
 VOCABULARY = Vocabulary(("a", "b", "c"))
 LABELS = ("brake", "fuel")
@@ -205,7 +206,7 @@ def test_a_damaged_backbone_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
     HuggingFace(_llama(), VOCABULARY, LABELS).save_pretrained(tmp_path / "model")
     path = tmp_path / "model" / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"kind": "counts"}))
+    edit(path, kind="counts")
     with pytest.raises(DataError, match="kind 'counts', not 'huggingface'"):
         HuggingFace.from_pretrained(tmp_path / "model")
 

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,8 @@ from eventcargo.models.counts import Counts
 from eventcargo.models.loading import load_model
 from eventcargo.models.transformer.model import Transformer, transformer_size
 from eventcargo.simulation import simulate
+
+from tests.sealed import edit
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +30,7 @@ def test_counts_are_loaded(chain: EventDataset, tmp_path: Path) -> None:
 
 def test_a_model_of_another_kind_is_refused(chain: EventDataset, tmp_path: Path) -> None:
     Counts.fit(chain).save_pretrained(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps({**config, "kind": "tree"}))
+    edit(tmp_path / "config.json", kind="tree")
     with pytest.raises(DataError, match="kind 'tree'"):
         load_model(tmp_path)
 

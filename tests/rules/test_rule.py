@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from eventcargo import DataError, EventDataset, EventSequence
+from eventcargo.files import sealed
 from eventcargo.rules import Literal, Rule, read_rules, write_rules
 from eventcargo.rules.rule import tell
 
@@ -85,8 +86,11 @@ HEAD = {"format": "eventcargo-rules", "version": 3}
         ("[]", "not written by eventcargo"),
         (json.dumps({**HEAD, "format": "eventcargo-data"}), "not written by eventcargo"),
         (json.dumps({**HEAD, "version": 7}), "version 7"),
-        (json.dumps({**HEAD, "rules": {"brake": {"support": 1}}}), "damaged at 'literals'"),
-        (json.dumps({**HEAD, "rules": []}), "damaged"),
+        (
+            sealed("eventcargo-rules", 3, {"rules": {"brake": {"support": 1}}}),
+            "no entry 'literals'",
+        ),
+        (sealed("eventcargo-rules", 3, {"rules": []}), "damaged"),
     ],
 )
 def test_a_file_that_holds_no_rules_is_refused(tmp_path: Path, text: str, said: str) -> None:

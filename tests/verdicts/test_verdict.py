@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from eventcargo.errors import ConfigError, DataError
+from eventcargo.files import sealed
 from eventcargo.verdicts import Verdict, read_verdicts, verdict_notes, write_verdicts
 
 
@@ -41,7 +42,7 @@ def test_verdicts_come_back_as_they_were_written(tmp_path: Path) -> None:
         ("[]", "not written by eventcargo"),
         (json.dumps({"format": "other"}), "not written by eventcargo"),
         (
-            json.dumps({"format": "eventcargo-verdicts", "version": 2, "verdicts": [{"label": "a"}]}),
+            sealed("eventcargo-verdicts", 2, {"verdicts": [{"label": "a", "level": "doubt"}]}),
             "'reasons'",
         ),
         (json.dumps({"format": "eventcargo-verdicts", "version": 1, "verdicts": []}), "version 1"),

@@ -53,6 +53,19 @@ GARBAGE = (200_000, 50, 100)
 """Allocations between two searches for garbage. By default, loading torch and the others is interrupted by
 hundreds of searches, which find nothing and take a fifth of the time."""
 
+OUT_OF_MEMORY = (
+    "not enough memory; close other programs, use fewer --workers or a smaller --max-memory, or take part of "
+    "the data; finished work is kept, continue with --resume"
+)
+
+WORKER_LOST = (
+    "a worker process ended before its work was done, most likely because memory ran out; use fewer "
+    "--workers; finished work is kept, continue with --resume"
+)
+
+NO_MEMORY = ("can't allocate memory", "failed to map segment", "Cannot allocate memory")
+"""What torch and the loader of libraries say when memory runs out: they have no error of their own for it."""
+
 POSITIONAL = ("events", "method")
 """Arguments that have no option on the command line."""
 
@@ -124,6 +137,21 @@ def main() -> None:
         _fail(str(error))
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (MemoryError, RuntimeError, ImportError) as error:
+        if type(error).__name__ == "BrokenProcessPool":
+            _fail(WORKER_LOST)
+        if not is_out_of_memory(error):
+            raise
+        _fail(OUT_OF_MEMORY)
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether an error, or what led to it, is that memory ran out."""
+    while error is not None:
+        if isinstance(error, MemoryError) or any(words in str(error) for words in NO_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def as_option(name: str, value: Any) -> str:

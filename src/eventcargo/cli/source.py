@@ -15,6 +15,7 @@ from eventcargo.discovery.run_folder import write_cohort_of_run
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.files import read_document, write_document
 from eventcargo.io.config import ReadConfig
+from eventcargo.typed import parse_as
 
 if TYPE_CHECKING:
     import polars as pl
@@ -179,10 +180,9 @@ def source_of(run: Path) -> DataSource:
         raise DataError(f"{run} has no data.json; name the table of events")
     content = read_document(path, FORMAT, FORMAT_VERSION, "name the table of events")
     try:
-        reading = ReadConfig(**content.get("reading", {}))
-        source = DataSource(**{**content, "values": tuple(content.get("values", ())), "reading": reading})
-    except TypeError:
-        raise DataError(f"{path} has unexpected entries: {sorted(content)}") from None
+        source: DataSource = parse_as(DataSource, content, "its content")
+    except (ConfigError, DataError) as error:
+        raise DataError(f"{path} is damaged: {error}; name the table of events") from None
     return _through(source, run)
 
 

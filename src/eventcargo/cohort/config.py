@@ -1,7 +1,7 @@
 """Cohort: how recorded events and outcomes become sequences that end before what they are to explain."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -10,6 +10,7 @@ from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError, DataError, argument
 from eventcargo.files import read_document, write_document
 from eventcargo.io.config import ReadConfig
+from eventcargo.typed import parse_as
 
 if TYPE_CHECKING:
     from eventcargo.events import EventDataset
@@ -137,11 +138,9 @@ class Cohort(Settings):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "Cohort":
-        unknown = sorted(content.keys() - {one.name for one in fields(cls)})
-        if unknown:
-            raise ConfigError(f"unknown settings of a cohort: {', '.join(unknown)}")
-        values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in content.items()}
-        return cls(**values)
+        """The cohort that `to_dict` gave; raises `DataError` for anything else."""
+        cohort: Cohort = parse_as(cls, content, "cohort")
+        return cohort
 
 
 def write_cohort(path: Path, cohort: Cohort, summary: Mapping[str, Any]) -> None:
@@ -153,8 +152,9 @@ def read_cohort(path: Path) -> tuple[Cohort, dict[str, Any]]:
     """The settings of a cohort and what it counted."""
     content = read_document(path, FORMAT, FORMAT_VERSION, "make the cohort again")
     try:
-        return Cohort.from_dict(content["cohort"]), content["summary"]
-    except (KeyError, TypeError, ConfigError) as error:
+        summary = parse_as(dict[str, Any], content.get("summary"), "summary")
+        return Cohort.from_dict(content.get("cohort", {})), summary
+    except (ConfigError, DataError) as error:
         raise DataError(f"{path} is damaged: {error}; make the cohort again") from None
 
 

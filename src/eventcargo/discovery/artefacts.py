@@ -13,6 +13,7 @@ from typing import Any
 
 from eventcargo.errors import DataError
 from eventcargo.files import read_document, write_document
+from eventcargo.typed import parse_as
 
 ARTEFACTS = "artefacts.json"
 FORMAT, FORMAT_VERSION = "eventcargo-artefacts", 1
@@ -72,8 +73,9 @@ class Artefacts:
         if entry is None or entry.get("content") != self._hash(name):
             return None
         try:
-            return Origin(**entry)
-        except TypeError as error:
+            origin: Origin = parse_as(Origin, entry, "its entry")
+            return origin
+        except DataError as error:
             raise DataError(f"{self.folder / ARTEFACTS} is damaged at {name}: {error}; delete it") from None
 
     def outdated(self, name: str, data: str | None = None) -> str | None:

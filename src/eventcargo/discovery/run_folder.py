@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import eventcargo.rules
 from eventcargo import io
+from eventcargo.checksums import file_checksum
 from eventcargo.cohort.config import COHORT, TIMING, Cohort, write_cohort
 from eventcargo.discovery.artefacts import Artefacts
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
-from eventcargo.files import atomic_file, check_same_settings, read_document, write_document
+from eventcargo.files import atomic_file, check_same_settings, read_document, sweep, write_document
+from eventcargo.typed import parse_as
 from eventcargo.verdicts import Verdict, verdict_notes, write_verdicts
 
 if TYPE_CHECKING:
@@ -23,12 +25,22 @@ if TYPE_CHECKING:
     from eventcargo.knowledge import Knowledge
     from eventcargo.rules import Rule
 
-FORMAT, FORMAT_VERSION = "eventcargo-run", 2
+FORMAT, FORMAT_VERSION = "eventcargo-run", 3
+
+ANEW = "start the run again in a new folder"
 
 RUN, MODEL, EDGES, BASELINE, REPORT = "run.json", "model", "edges", "baseline.parquet", "report.html"
 QUALITY, RULES, VERDICTS, SCORES = "model/quality.json", "rules.json", "verdicts.json", "scores.json"
 FUSED, GRAPH, GRAPH_JSON = "fused.parquet", "graph.parquet", "graph.json"
 """FUSED is the graph of phase 2; GRAPH and GRAPH_JSON are the graph so far: fused, then verified."""
+
+TRAINING = ("linear.safetensors", "focused.safetensors", "checkpoint.safetensors")
+"""What training writes before the model."""
+
+MODEL_FILES = ("config.json", "vocabulary.json", "model.safetensors")
+
+RESULTS = (*TRAINING, MODEL, EDGES, "votes", BASELINE, FUSED, GRAPH, GRAPH_JSON, RULES, VERDICTS)
+"""What stages leave in a folder; none of it is there before run.json."""
 
 INPUTS: Mapping[str, tuple[str, ...]] = {
     FUSED: ("edges/plan.json", "votes/plan.json"),
@@ -226,12 +238,15 @@ class RunManifest:
     settings: dict[str, Any]
     seconds: dict[str, float] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
+    model: dict[str, str] = field(default_factory=dict)
+    """checksums of the files of the model that the run trained or was given"""
 
     @classmethod
     def begin(cls, folder: Path, settings: Mapping[str, Any], resume: bool) -> "RunManifest":
         """A new manifest, or that of an existing run, which resumes only with the same settings."""
         path = folder / RUN
         if not path.exists():
+            _refuse_orphans(folder)
             manifest = cls(path, dict(settings))
             manifest.write()
             return manifest
@@ -239,6 +254,8 @@ class RunManifest:
             raise ConfigError(f"{folder} holds a run already; resume it, or choose a new folder")
         manifest = cls.read(folder)
         check_same_settings(folder, manifest.settings, settings)
+        manifest.check_model()
+        sweep(folder)
         undone = _undone(folder, manifest.done)
         manifest.done = [stage for stage in manifest.done if stage not in undone]
         return manifest
@@ -249,8 +266,17 @@ class RunManifest:
         path = folder / RUN
         if not path.exists():
             raise DataError(f"{folder} holds no run: it has no run.json; run discover first")
-        content = read_document(path, FORMAT, FORMAT_VERSION, "start the run again in a new folder")
-        return cls(path, content["settings"], content["seconds"], content["done"])
+        content = read_document(path, FORMAT, FORMAT_VERSION, ANEW)
+        try:
+            return cls(
+                path,
+                parse_as(dict[str, Any], content.get("settings"), "settings"),
+                parse_as(dict[str, float], content.get("seconds"), "seconds"),
+                parse_as(list[str], content.get("done"), "done"),
+                parse_as(dict[str, str], content.get("model"), "model"),
+            )
+        except DataError as error:
+            raise DataError(f"{path} is damaged: {error}; {ANEW}") from None
 
     @property
     def used(self) -> float:
@@ -260,7 +286,33 @@ class RunManifest:
     def finish(self, stage: str, seconds: float) -> None:
         """Record that a stage is done."""
         self.done.append(stage)
+        if stage == "train":
+            self.model = self._model_checksums()
         self.note(stage, seconds)
+
+    def check_model(self) -> None:
+        """Refuse a model that is not the run's: everything after it would be another's."""
+        folder = self.path.parent / MODEL
+        if "train" in self.done:
+            if self._model_checksums() != self.model:
+                raise ConfigError(
+                    f"{folder} is not the model of this run: its files have changed; put them back, or "
+                    "choose a new folder"
+                )
+        elif folder.exists() and not self._has_begun_training():
+            raise ConfigError(
+                f"{folder} is not the model of this run, which has not been trained yet; move it away, or "
+                "choose a new folder"
+            )
+
+    def _has_begun_training(self) -> bool:
+        """Whether training left its state, or the model was given and written without any."""
+        folder = self.path.parent
+        return self.settings.get("model") is not None or any((folder / name).exists() for name in TRAINING)
+
+    def _model_checksums(self) -> dict[str, str]:
+        folder = self.path.parent / MODEL
+        return {name: file_checksum(folder / name) for name in MODEL_FILES if (folder / name).exists()}
 
     def note(self, stage: str, seconds: float) -> None:
         """Record the seconds that a stage has taken so far."""
@@ -272,8 +324,19 @@ class RunManifest:
             "settings": self.settings,
             "seconds": {name: round(value, 1) for name, value in self.seconds.items()},
             "done": self.done,
+            "model": self.model,
         }
         write_document(self.path, FORMAT, FORMAT_VERSION, content)
+
+
+def _refuse_orphans(folder: Path) -> None:
+    """Refuse a folder with results but without the settings that they follow from."""
+    orphans = [name for name in RESULTS if (folder / name).exists()]
+    if orphans:
+        raise ConfigError(
+            f"{folder} has no run.json but {', '.join(orphans[:3])}{', ...' if len(orphans) > 3 else ''}: "
+            "nothing says which settings these follow from; put run.json back, or choose a new folder"
+        )
 
 
 def _undone(folder: Path, done: Sequence[str]) -> set[str]:

@@ -4,21 +4,22 @@ Votes are counted shard by shard; each shard is read once and then released. Sto
 such as days or machines, join into exactly what one pass over all parts gives, byte for byte.
 """
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
+from eventcargo.checksums import folder_checksums, read_checked
 from eventcargo.edges import GROUPED, POLARITIES, POOLED, POSITIVES, EdgeFolder, EdgeTable, summed
 from eventcargo.errors import ConfigError, DataError, argument
-from eventcargo.files import atomic_folder, read_document, write_document
+from eventcargo.files import read_document, replacing_folder, write_document
 from eventcargo.fusion.counting import TESTS
 from eventcargo.fusion.votes import TABLES, Count, Kind, Votes
+from eventcargo.typed import parse_as
 
 FREE = ("shard", "shards")
 """Entries of the plan of edges that describe the computation and do not affect the edges."""
@@ -191,7 +192,18 @@ def _differing(one: Any, other: Any) -> str:
     return f"{one!r} and {other!r}"
 
 
-FORMAT, FORMAT_VERSION = "eventcargo-votes", 3
+FORMAT, FORMAT_VERSION = "eventcargo-votes", 4
+
+AGAIN = "delete the folder and fuse again"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The entries of plan.json: what was counted, the tests and polarities, the checksums of the files."""
+
+    plan: dict[str, Any]
+    kinds: list[tuple[Literal["total", "prefix"], Literal["present", "absent"]]]
+    checksums: dict[str, str]
 
 
 def run_votes(run: Path) -> VoteStore:
@@ -203,7 +215,7 @@ def run_votes(run: Path) -> VoteStore:
             return read_votes(votes)
         raise DataError(f"{run} has neither edges nor votes; run extract first")
     folder = EdgeFolder.open(edges)
-    if known and _read_plan(votes)["plan"] == plan_of(folder):
+    if known and _read_plan(votes).plan == plan_of(folder):
         return read_votes(votes)
     store = VoteStore.of_folder(folder)
     write_votes(store, votes)
@@ -221,7 +233,7 @@ def join_runs(runs: Sequence[Path], out: Path) -> VoteStore:
         )
     joined = VoteStore.join([run_votes(run) for run in runs])
     if (out / "votes" / "plan.json").exists():
-        lost = sorted(set(_read_plan(out / "votes")["plan"]["data"]) - set(joined.plan.get("data", ())))
+        lost = sorted(set(_read_plan(out / "votes").plan.get("data", ())) - set(joined.plan.get("data", ())))
         if lost:
             raise ConfigError(
                 f"{out} has votes of other data, which would be lost: {lost[0]}; join its run, too"
@@ -240,26 +252,12 @@ def write_votes(store: VoteStore, folder: str | Path) -> None:
     ...     read_votes(f"{folder}/votes").votes
     {}
     """
-    folder = Path(folder)
-    fresh, old = (folder.with_name(f".{folder.name}.{what}") for what in ("new", "old"))
-    shutil.rmtree(fresh, ignore_errors=True)
-    with atomic_folder(fresh) as target:
-        _write(store, target)
-    if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        folder.rename(old)
-    fresh.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _write(store: VoteStore, target: Path) -> None:
-    rows = {}
-    for name, table in _tables(store).items():
-        table.rechunk().write_parquet(target / f"{name}.parquet", compression="lz4")
-        rows[name] = _size(table)
-    kinds = [list(kind) for kind in store.votes]
-    content = {"plan": store.plan, "kinds": kinds, "sizes": rows}
-    write_document(target / "plan.json", FORMAT, FORMAT_VERSION, content)
+    with replacing_folder(folder) as target:
+        for name, table in _tables(store).items():
+            table.rechunk().write_parquet(target / f"{name}.parquet", compression="lz4")
+        kinds = [list(kind) for kind in store.votes]
+        content = {"plan": store.plan, "kinds": kinds, "checksums": folder_checksums(target)}
+        write_document(target / "plan.json", FORMAT, FORMAT_VERSION, content)
 
 
 def _tables(store: VoteStore) -> dict[str, pl.DataFrame]:
@@ -271,11 +269,6 @@ def _tables(store: VoteStore) -> dict[str, pl.DataFrame]:
     return tables
 
 
-def _size(table: pl.DataFrame) -> list[int]:
-    """Rows of a table and the sum of its first count: files of different votes rarely agree in both."""
-    return [len(table), int(table.to_series(list(table.dtypes).index(pl.Int64())).sum())]
-
-
 def read_votes(folder: str | Path) -> VoteStore:
     """Read the votes of a folder; an error names a file that is damaged or belongs to other votes."""
     folder = Path(folder)
@@ -284,52 +277,48 @@ def read_votes(folder: str | Path) -> VoteStore:
         _read(folder, name, schema, content)
         for name, schema in (("positives", POSITIVES), ("pooled", POOLED))
     )
-    votes = {}
-    for test, polarity in content["kinds"]:
+    votes: dict[Kind, Votes] = {}
+    for test, polarity in content.kinds:
         names = {name: f"{test}-{polarity}-{name}" for name in TABLES}
         names = {
-            name: file for name, file in names.items() if file in content["sizes"] or name not in GROUPED
+            name: file
+            for name, file in names.items()
+            if f"{file}.parquet" in content.checksums or name not in GROUPED
         }
         tables = {name: _read(folder, file, TABLES[name], content) for name, file in names.items()}
         try:
             votes[test, polarity] = Votes(test, polarity, **tables)
         except DataError as error:
             raise DataError(f"{folder}, {test}-{polarity}: {error}") from None
-    return VoteStore(votes, positives, content["plan"], pooled)
+    return VoteStore(votes, positives, content.plan, pooled)
 
 
-def _read(
-    folder: Path, name: str, schema: Mapping[str, pl.DataType], content: Mapping[str, Any]
-) -> pl.DataFrame:
+def _read(folder: Path, name: str, schema: Mapping[str, pl.DataType], content: Plan) -> pl.DataFrame:
     path = folder / f"{name}.parquet"
-    again = "delete the folder and fuse again"
+    bytes_of = read_checked(path, content.checksums.get(path.name), AGAIN)
     try:
-        table = pl.read_parquet(path)
+        table = pl.read_parquet(bytes_of)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{path} is missing or damaged: {str(error).splitlines()[0]}; {again}") from None
+        raise DataError(f"{path} is damaged: {str(error).splitlines()[0]}; {AGAIN}") from None
     if dict(table.schema) != dict(schema):
-        raise DataError(f"{path} has unexpected columns: {', '.join(table.columns)}; {again}")
-    if content["sizes"].get(name) != _size(table):
-        said = content["sizes"].get(name)
-        raise DataError(
-            f"{path} has {_size(table)} rows and counts, plan.json says {said}: it belongs to other votes; "
-            f"{again}"
-        )
+        raise DataError(f"{path} has unexpected columns: {', '.join(table.columns)}; {AGAIN}")
     return table
 
 
-def _read_plan(folder: Path) -> dict[str, Any]:
+def _read_plan(folder: Path) -> Plan:
     path = folder / "plan.json"
     if not path.exists():
         raise DataError(f"{folder} holds no votes: it has no plan.json")
-    content = read_document(path, FORMAT, FORMAT_VERSION, "delete the folder and fuse again")
-    if missing := sorted({"plan", "kinds", "sizes"} - set(content)):
-        raise DataError(f"{path} has no entry {missing[0]!r}; delete the folder and fuse again")
-    return content
+    content = read_document(path, FORMAT, FORMAT_VERSION, AGAIN)
+    try:
+        plan: Plan = parse_as(Plan, content, "its plan")
+    except DataError as error:
+        raise DataError(f"{path} is damaged: {error}; {AGAIN}") from None
+    return plan
 
 
 def untrusted_labels(run: Path) -> tuple[str, ...]:
     """Labels of a run whose model is no better than their base rate; only the plan is read, not the votes."""
     edges = run / "edges"
-    plan = EdgeFolder.open(edges).plan if edges.exists() else _read_plan(run / "votes")["plan"]
+    plan = EdgeFolder.open(edges).plan if edges.exists() else _read_plan(run / "votes").plan
     return tuple(plan.get("untrusted", ()))

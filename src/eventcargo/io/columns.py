@@ -86,18 +86,20 @@ def _collect(
     n_read, n_rows, removed = 0, 0, [np.zeros(0, np.int64)]
     for batch in source.read(list(collectors)):
         columns = {name: plain(batch.column(name)) for name in collectors}
-        parsed, bad = _parse(columns, collectors)
-        if bad:
-            usable = _note(bad, batch.num_rows, n_read, source.place, problems)
+        usable = np.ones(batch.num_rows, bool)
+        for look in (_not_utf8_values, lambda columns: _parse(columns, collectors)[1]):
+            if bad := look({name: values.filter(pa.array(usable)) for name, values in columns.items()}):
+                usable = _note(bad, usable, n_read, source.place, problems)
+        if not usable.all():
+            problems.n_rows += int((~usable).sum())
             if id_column:
-                lost = columns[id_column].filter(pa.array(~usable)).drop_null()
-                problems.lost_ids.update(map(str, lost.unique().to_pylist()))
+                problems.lost_ids.update(_ids(columns[id_column].filter(pa.array(~usable))))
             at = n_read + np.flatnonzero(~usable)
             removed.append(file_rows(at, problems.broken(source.place)))
             columns = {name: values.filter(pa.array(usable)) for name, values in columns.items()}
-            parsed, bad = _parse(columns, collectors)
-            assert not bad
             n_rows -= len(at)
+        parsed, bad = _parse(columns, collectors)
+        assert not bad
         for name, collector in collectors.items():
             collector.keep(parsed[name])
         n_read += batch.num_rows
@@ -116,15 +118,35 @@ def _parse(
     return parsed, bad
 
 
-def _note(bad: list[Bad], size: int, before: int, place: str, problems: Problems) -> NDArray[np.bool_]:
-    """Note the bad rows of a batch; return which rows are usable."""
-    usable = np.ones(size, bool)
+def _note(
+    bad: list[Bad], usable: NDArray[np.bool_], before: int, place: str, problems: Problems
+) -> NDArray[np.bool_]:
+    """Note the bad ones among the usable rows of a batch; return which rows are usable still."""
+    at, left = np.flatnonzero(usable), usable.copy()
     for one in bad:
-        usable[one.offsets] = False
-        rows = file_rows(before + one.offsets, problems.broken(place))
+        left[at[one.offsets]] = False
+        rows = file_rows(before + at[one.offsets], problems.broken(place))
         problems.add(one.kind, place, rows.tolist(), one.shown)
-    problems.n_rows += int((~usable).sum())
-    return usable
+    return left
+
+
+def _ids(values: pa.Array) -> set[str]:
+    """The ids among some values that cannot be used."""
+    if not (is_text(values.type) or pa.types.is_integer(values.type)):
+        return set()
+    whole = values.filter(pa.array(~_not_utf8(values))).drop_null()
+    return set(map(str, whole.unique().to_pylist()))
+
+
+def _not_utf8_values(columns: dict[str, pa.Array]) -> list[Bad]:
+    """The text of some columns that is not UTF-8, as other programs leave it in Arrow and Parquet."""
+    advice = "not valid UTF-8; convert the column"
+    return [
+        bad
+        for name, values in columns.items()
+        if is_text(values.type)
+        for bad in bad_values(f"{name} is", advice, _not_utf8(values), values)
+    ]
 
 
 class NameColumn:
@@ -160,6 +182,8 @@ class NameColumn:
 
     def parse(self, values: pa.Array) -> tuple[tuple[NDArray[np.int32], pa.Array], list[Bad]]:
         values = plain(values)  # categories may be unused, or equal as strings
+        if not len(values):
+            return (np.zeros(0, np.int32), pa.array([], pa.large_string())), []
         if bad := self._wrong_type(values):
             return (np.zeros(0, np.int32), values), bad
         needed = "every row needs a value"
@@ -167,13 +191,6 @@ class NameColumn:
         encoded = values.dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         names = encoded.dictionary.cast(pa.large_string())
-        broken = _not_utf8(names)
-        if len(broken):
-            is_bad = np.isin(codes, broken)
-            shown = [values[int(i)].as_buffer().to_pybytes() for i in np.flatnonzero(is_bad)[:1]]
-            bad += bad_values(
-                f"{self.column} is", "not valid UTF-8; convert the column", is_bad, shown * len(codes)
-            )
         empty = pc.index(names, pa.scalar("", pa.large_string())).as_py()
         if empty >= 0:
             bad += bad_values(f"{self.column} is", needed, codes == empty, values)
@@ -203,13 +220,21 @@ class NameColumn:
 
 
 def plain(values: pa.Array) -> pa.Array:
-    """The decoded values of a dictionary array, and views of strings as strings; other arrays unchanged."""
-    if pa.types.is_dictionary(values.type):
+    """The values of categories and runs written out, views of text as text; other arrays unchanged.
+
+    Arrow can neither decode nor filter some of these.
+    """
+    kind = values.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain(values.storage)
+    if pa.types.is_dictionary(kind):
         words = plain(values.dictionary)
         return pa.DictionaryArray.from_arrays(values.indices, words).dictionary_decode()
-    if pa.types.is_string_view(values.type):  # Arrow can neither decode nor filter them
+    if pa.types.is_run_end_encoded(kind):
+        return plain(pc.run_end_decode(values))
+    if pa.types.is_string_view(kind):
         return values.cast(pa.large_string())
-    return values
+    return values.cast(pa.large_binary()) if pa.types.is_binary_view(kind) else values
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -223,21 +248,22 @@ def inexact(subject: str, values: pa.Array, advice: str) -> list[Bad]:
     ends = pc.min_max(values).as_py()
     if ends["min"] is None or (ends["min"] >= -LARGEST_EXACT and ends["max"] <= LARGEST_EXACT):
         return []
-    is_large = pc.or_(pc.less(values, -LARGEST_EXACT), pc.greater(values, LARGEST_EXACT))
+    is_large = pc.greater(values, pa.scalar(LARGEST_EXACT, values.type))
+    if ends["min"] < 0:
+        is_large = pc.or_(is_large, pc.less(values, pa.scalar(-LARGEST_EXACT, values.type)))
     return bad_values(
         subject, f"beyond 2**53, where float64 loses digits; {advice}", is_large.fill_null(False), values
     )
 
 
-def _not_utf8(names: pa.Array) -> NDArray[np.int64]:
-    """The numbers of the names that are not valid UTF-8."""
+def _not_utf8(values: pa.Array) -> NDArray[np.bool_]:
+    """Which values are text that is not UTF-8."""
+    broken = np.zeros(len(values), bool)
     try:
-        names.validate(full=True)
+        values.validate(full=True)
     except pa.ArrowInvalid:
-        return np.array(
-            [i for i in range(len(names)) if not _is_utf8(names[i].as_buffer().to_pybytes())], np.int64
-        )
-    return np.zeros(0, np.int64)
+        broken[:] = [one.is_valid and not _is_utf8(one.as_buffer().to_pybytes()) for one in values]
+    return broken
 
 
 def _is_utf8(value: bytes) -> bool:

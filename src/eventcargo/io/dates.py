@@ -8,17 +8,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eventcargo.io.bisection import failures
-
 ZONE = r"[T ].*(Z|[+-]\d\d(:?\d\d)?)$"
 FINER = r"(\.\d{6})\d+"
 """Digits beyond microseconds."""
 
-LIKE_A_DATE = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ][\d:.]+(Z|[+-][\d:]+)?)?$"
-"""Matches everything that Arrow reads as a date, and a few impossible dates, such as 30 February."""
+DAY = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+CLOCK = r"([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d(\.\d+)?)?)?"
+OFFSET = r"(Z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)"
+LIKE_A_DATE = rf"^{DAY}([T ]{CLOCK}{OFFSET}?)?$"
+"""Matches everything that Arrow reads as a date, and days that some months do not have."""
+
+NO_SUCH_DAY = r"^\d{4}-(02-3|(04|06|09|11)-31)"
+LEAP_DAY = r"^\d{4}-02-29"
+
+FIRST, LAST = -62_135_596_800, 253_402_300_799
+"""Seconds from 1970 to the start of the year 1 and to the end of the year 9999."""
 
 MICROSECONDS = 1e6
-PER_MICROSECOND = {"s": 1_000_000, "ms": 1_000, "us": 1}
+PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 @dataclass
@@ -37,16 +44,18 @@ class Moments:
 
 def typed_dates(values: pa.Array, zone: str) -> Moments:
     """Arrow's dates and timestamps; those with a zone are stored as UTC."""
-    if pa.types.is_date(values.type):
-        values = values.cast(pa.timestamp("s"))
-    ticks = pl.Series(values.cast(pa.int64()))
-    if values.type.unit == "ns":
-        n_cut = int((ticks % 1_000 != 0).sum() or 0)
-        micros = ticks // 1_000
+    kind = values.type
+    if pa.types.is_date32(kind):
+        ticks, unit = pl.Series(values.cast(pa.int32())).cast(pl.Int64) * 86_400, "s"
     else:
-        n_cut, micros = 0, ticks * PER_MICROSECOND[values.type.unit]
-    moments = _local(micros, "" if values.type.tz else zone)
-    moments.n_cut = n_cut
+        ticks, unit = pl.Series(values.cast(pa.int64())), "ms" if pa.types.is_date64(kind) else kind.unit
+    least, most = (int(np.clip(end * PER_SECOND[unit], -(2**63), 2**63 - 1)) for end in (FIRST, LAST))
+    is_far = ((ticks < least) | (ticks > most)).fill_null(False)
+    ticks = ticks.set(is_far, None)
+    n_cut = int((ticks % 1_000 != 0).sum() or 0) if unit == "ns" else 0
+    micros = ticks // 1_000 if unit == "ns" else ticks * (1_000_000 // PER_SECOND[unit])
+    moments = _local(micros, "" if getattr(kind, "tz", None) else zone)
+    moments.n_cut, moments.is_unread = n_cut, is_far.to_numpy()
     return moments
 
 
@@ -70,10 +79,17 @@ def _parse_iso(values: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 def not_dates(values: pa.Array) -> NDArray[np.bool_]:
     """Which text is not a date in ISO-8601; nulls are not counted."""
-    unlike = pc.invert(pc.match_substring_regex(values, LIKE_A_DATE)).fill_null(False)
-    rest = pc.if_else(unlike, None, values).unique().drop_null()
-    impossible = rest.take(pa.array(failures(_parse_iso, rest, (pa.ArrowInvalid,)), pa.int64()))
-    return pc.or_(unlike, pc.is_in(values, impossible)).to_numpy(zero_copy_only=False)
+    is_like = _matches(values, LIKE_A_DATE)
+    is_leap = is_like & _matches(values, LEAP_DAY)
+    years = pc.utf8_slice_codeunits(values.filter(pa.array(is_leap)), 0, 4).cast(pa.int64()).to_numpy()
+    is_leap[is_leap] = (years % 4 == 0) & ((years % 100 != 0) | (years % 400 == 0))
+    is_date = is_like & ~_matches(values, NO_SUCH_DAY) & (~_matches(values, LEAP_DAY) | is_leap)
+    return ~is_date & pc.is_valid(values).to_numpy(zero_copy_only=False)
+
+
+def _matches(values: pa.Array, expression: str) -> NDArray[np.bool_]:
+    matched = pc.match_substring_regex(values, expression).fill_null(False)
+    return np.array(matched.to_numpy(zero_copy_only=False), bool)
 
 
 def parse_format(values: pa.Array, form: str, zone: str) -> Moments:

@@ -16,13 +16,16 @@ LIKE_A_TIME = r"\d+[./:-]\d+"
 """Dates and clock times of other formats than ISO-8601."""
 
 SAMPLE_ROWS = 100
+MOST_COLUMNS = 200
+"""Columns that are looked at: a table of thousands has measurements or labels in them."""
+
 MOST_ODD = 0.5
 """Share of values that may be no times: a table may have some rows that cannot be used."""
 
 
 def warn_of_times(source: Source, used: list[str]) -> None:
     """Warn of the first column, besides those in use, that looks like times."""
-    others = [column for column in source.columns if column not in used]
+    others = [column for column in source.columns if column not in used][:MOST_COLUMNS]
     try:
         sample = source.peek(others)
     except DataError:  # a column nobody asked for may hold anything

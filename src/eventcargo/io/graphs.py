@@ -16,12 +16,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from eventcargo.checksums import CHECKSUM, content_checksum
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
 from eventcargo.files import atomic_file, parse_document
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.io.graph_paths import check_graph_file, check_graph_path
 from eventcargo.io.networks import write_dot, write_graphml
 from eventcargo.io.sources import Source, open_file, open_sources
+from eventcargo.typed import parse_as
 
 FORMAT = "eventcargo-graph"
 FORMAT_VERSION = 1
@@ -127,8 +129,9 @@ def _checked_names(place: str, names: pl.Series) -> pl.Series:
 def _write_parquet(graph: LabelGraph, path: Path) -> None:
     table = graph.edges.to_arrow()
     header = HEADER | {"support": graph.support} | _kinds(graph)
-    metadata = {METADATA: json.dumps(header).encode()}
-    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
+    metadata = {METADATA: json.dumps({**header, CHECKSUM: content_checksum(header)}).encode()}
+    table = table.replace_schema_metadata(metadata)
+    pyarrow.parquet.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 
 def _parquet_header(path: Path) -> dict[str, Any]:
@@ -151,12 +154,10 @@ def _kinds(graph: LabelGraph) -> dict[str, Any]:
 
 def _with_kinds(path: Path, graph: LabelGraph, content: Mapping[str, Any]) -> LabelGraph:
     """The graph with what `_kinds` wrote."""
-    families, alternatives = content.get("families", {}), content.get("alternatives", {})
-    for name, given in (("families", families), ("alternatives", alternatives)):
-        if not isinstance(given, dict):
-            raise DataError(f"{path} has the {name} {given!r:.80}; expected an object")
-    members = {family: tuple(names) for family, names in families.items()}
-    return replace(graph, families=members, alternatives=alternatives)
+    families = parse_as(dict[str, tuple[str, ...]], content.get("families", {}), f"{path}: families")
+    kind = dict[str, dict[str, dict[str, float]]]
+    alternatives = parse_as(kind, content.get("alternatives", {}), f"{path}: alternatives")
+    return replace(graph, families=families, alternatives=alternatives)
 
 
 def _write_json(graph: LabelGraph, path: Path, notes: Mapping[str, Any] | None = None) -> None:
@@ -165,6 +166,7 @@ def _write_json(graph: LabelGraph, path: Path, notes: Mapping[str, Any] | None =
         for row in graph.edges.iter_rows(named=True)
     ]
     content = {**(notes or {}), **HEADER, "support": graph.support, **_kinds(graph), "edges": edges}
+    content[CHECKSUM] = content_checksum(content)
     try:
         text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
     except ValueError:
@@ -173,7 +175,11 @@ def _write_json(graph: LabelGraph, path: Path, notes: Mapping[str, Any] | None =
 
 
 def _read_json(path: Path) -> LabelGraph:
-    content = _parse(path, path.read_bytes())
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    content = _parse(path, text)
     edges = content.get("edges")
     if not isinstance(edges, list) or not all(isinstance(edge, dict) for edge in edges):
         raise DataError(f"{path} has the edges {edges!r:.80}; expected a list of objects")
@@ -187,8 +193,8 @@ def _read_json(path: Path) -> LabelGraph:
 
 
 def _parse(path: Path, text: bytes) -> dict[str, Any]:
-    """The content of a header or file that `write_graph` wrote."""
-    return parse_document(text, path, FORMAT, FORMAT_VERSION, "write the graph again")
+    """The content of a header or file; one that people wrote has no checksum."""
+    return parse_document(text, path, FORMAT, FORMAT_VERSION, "write the graph again", is_sealed=False)
 
 
 def _warn_of_unknown(place: str, columns: Iterable[str]) -> None:
@@ -202,9 +208,8 @@ def _warn_of_unknown(place: str, columns: Iterable[str]) -> None:
 
 
 def _support(path: Path, given: Any) -> Support:
-    if not isinstance(given, dict) or not all(isinstance(n, int | None) for n in given.values()):
-        raise DataError(f"{path} has the support {given!r:.80}; expected an integer or null for each label")
-    return given
+    support: Support = parse_as(dict[str, int | None], given, f"{path}: support")
+    return support
 
 
 def _write_csv(graph: LabelGraph, path: Path) -> None:

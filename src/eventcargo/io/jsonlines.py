@@ -76,7 +76,8 @@ def _without_misfits(text: TextFile, rows: Rows, columns: list[str], problems: P
     """The rows whose values go together; the others are noted."""
     for column in columns:
         values, kind = _column(rows, column)
-        fits = [_fits(value, kind, values) for value in values]
+        first = next((type(value) for value in values if value is not None), None)
+        fits = [_fits(value, kind, first) for value in values]
         problem = Kind(f"{column} is", "use numbers or strings of valid Unicode, the same kind in all rows")
         for (number, _), value, fit in zip(rows, values, fits, strict=True):
             if not fit:
@@ -85,7 +86,7 @@ def _without_misfits(text: TextFile, rows: Rows, columns: list[str], problems: P
     return rows
 
 
-def _fits(value: Any, kind: pa.DataType | None, values: list[Any]) -> bool:
+def _fits(value: Any, kind: pa.DataType | None, first: type | None) -> bool:
     """Whether a value is of the type of its column, or of the type of the column's first value."""
     try:
         pa.array([value], kind)
@@ -93,7 +94,6 @@ def _fits(value: Any, kind: pa.DataType | None, values: list[Any]) -> bool:
         return False
     if kind is not None or value is None:
         return True
-    first = type(next(value for value in values if value is not None))
     return type(value) is first or {type(value), first} == {int, float}
 
 

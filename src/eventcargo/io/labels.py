@@ -201,7 +201,8 @@ def _flags(values: pa.Array) -> tuple[pa.Array, pa.Array]:
     if pa.types.is_boolean(kind):
         return values, pc.invert(values)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return pc.equal(values, 1), pc.equal(values, 0)
+        numbers = values.cast(pa.float64(), safe=False)  # Arrow compares neither half floats nor mixed signs
+        return pc.equal(numbers, 1.0), pc.equal(numbers, 0.0)
     nothing = pa.array(np.zeros(len(values), bool))
     return nothing, nothing
 

@@ -54,7 +54,7 @@ def _time_and_name(number: int, event: Any) -> tuple[Any, Any]:
 def _table(columns: dict[str, list[Any]]) -> pa.Table:
     try:
         return pa.table(columns)
-    except (pa.ArrowException, UnicodeEncodeError) as error:
+    except (pa.ArrowException, ValueError, OverflowError) as error:
         raise DataError(
             f"the pairs cannot be read: {error}; use strings as names, and times of one kind"
         ) from None

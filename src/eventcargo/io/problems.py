@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from eventcargo.errors import DataError, argument, counted, warn
+from eventcargo.errors import DataError, argument, counted, shown_value, warn
 
 SHOWN_ROWS = 3
 SHOWN_KINDS = 20
@@ -53,11 +54,33 @@ def bad_values(subject: str, advice: str, mask: Any, values: Any) -> list[Bad]:
 
 def show(value: Any) -> str:
     """A value as the message shows it."""
-    value = value.as_py() if hasattr(value, "as_py") else value
+    value = _as_python(value) if isinstance(value, pa.Scalar) else value
     if value is None:
         return "null"
-    text = repr(value) if value != "" else "empty"
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+    return "empty" if isinstance(value, str) and not value else shown_value(value, LONGEST_VALUE)
+
+
+def _as_python(value: pa.Scalar) -> Any:
+    """An Arrow value as Python has it; as bytes or numbers where Python cannot have it."""
+    try:
+        return value.as_py()
+    except UnicodeDecodeError:
+        return value.as_buffer().to_pybytes()
+    except (ValueError, OverflowError, pa.ArrowException):  # a date far away, an unknown zone
+        return _Ticks(value)
+
+
+class _Ticks:
+    """A date that Python cannot have."""
+
+    def __init__(self, value: pa.Scalar) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        try:
+            return f"{self._value.cast(pa.int64()).as_py()} as {self._value.type}"
+        except pa.ArrowException:
+            return f"a value of type {self._value.type}"
 
 
 @dataclass

@@ -7,6 +7,7 @@ a stream of UTF-8 bytes (`TextFile.arrow_stream`).
 import codecs
 import gzip
 import io
+import math
 import shutil
 import tempfile
 import zlib
@@ -22,6 +23,10 @@ from eventcargo.errors import DataError, argument, counted, warn
 
 GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
 CHUNK_BYTES = 1 << 20
+MOST_TIMES, AT_LEAST = 250, 1 << 27
+"""A gzipped table unpacks to at most so many times its size, or to so many bytes: tables shrink to a tenth or
+a fiftieth, a bomb to a thousandth."""
+
 UTF8 = "utf-8-sig"
 """UTF-8 with or without a byte order mark."""
 
@@ -111,7 +116,8 @@ def _marked(path: Path) -> str:
 def _count_quotes(path: Path, encoding: str) -> int:
     """The number of quotes; raise WrongEncodingError at the first byte that does not fit."""
     decoder = codecs.getincrementaldecoder(encoding)()
-    n_quotes, n_lines, content = 0, 0, b"start"
+    n_quotes, n_lines, n_bytes, content = 0, 0, 0, b"start"
+    most = max(MOST_TIMES * path.stat().st_size, AT_LEAST) if is_gzipped(path) else math.inf
     with open_bytes(path) as file:
         while content:
             content = file.read(CHUNK_BYTES)
@@ -122,6 +128,12 @@ def _count_quotes(path: Path, encoding: str) -> int:
                 raise WrongEncodingError(
                     n_lines + before.count("\n") + 1, error.object[error.start]
                 ) from None
+            n_bytes += len(content)
+            if n_bytes > most:
+                raise DataError(
+                    f"{path} unpacks to more than {MOST_TIMES} times its size, as no table does; if it is "
+                    "one, unpack it first"
+                )
             n_quotes += characters.count('"')
             n_lines += characters.count("\n")
     return n_quotes

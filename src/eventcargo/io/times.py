@@ -113,6 +113,8 @@ class TimeColumn:
         zone = self._reading.time_zone
         advice = f"there is no such time in {zone}, where clocks are set forward; correct it"
         bad = bad_values(self._subject, advice, moments.is_skipped, values)
+        if not is_text(values.type):
+            bad += bad_values(self._subject, "use dates of the years 1 to 9999", moments.is_unread, values)
         return Times(moments.seconds, moments.n_cut, moments.n_twice), bad
 
     def _text(self, values: pa.Array) -> tuple[Times, list[Bad]]:

@@ -95,7 +95,9 @@ def _moments(seconds: Any) -> pa.Array:
 
 def _write_parquet(path: Path, tables: Iterator[pa.Table]) -> None:
     first = next(tables)
-    with pyarrow.parquet.ParquetWriter(path, first.schema, compression="zstd") as writer:
+    with pyarrow.parquet.ParquetWriter(
+        path, first.schema, compression="zstd", write_page_checksum=True
+    ) as writer:
         writer.write_table(first)
         for table in tables:
             writer.write_table(table)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, EventCargoWarning, counted
+from eventcargo.errors import ConfigError, EventCargoWarning, counted, shown_value
 from eventcargo.knowledge.parsing import parse
 from eventcargo.knowledge.patterns import Names, check_patterns
 
@@ -119,7 +119,7 @@ class Knowledge:
                 raise ConfigError(f"is a {type(content).__name__}; use a mapping with {', '.join(names)}")
             unknown = [key for key in content if key not in names]
             if unknown:
-                raise ConfigError(f"has the unknown key {unknown[0]!r}; use {', '.join(names)}")
+                raise ConfigError(f"has the unknown key {shown_value(unknown[0])}; use {', '.join(names)}")
             return cls(**content)
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}") from None
@@ -243,5 +243,5 @@ def _checked_tier(given: Any, where: str) -> dict[str, tuple[str, ...]]:
         raise ConfigError(f"{where} is a {type(given).__name__}; use a mapping with {', '.join(TIER)}")
     unknown = [key for key in given if key not in TIER]
     if unknown:
-        raise ConfigError(f"{where} has the unknown key {unknown[0]!r}; use {', '.join(TIER)}")
+        raise ConfigError(f"{where} has the unknown key {shown_value(unknown[0])}; use {', '.join(TIER)}")
     return {key: check_patterns(patterns, f"{where}, {key},") for key, patterns in given.items()}

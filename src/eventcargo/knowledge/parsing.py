@@ -1,13 +1,31 @@
-"""Read knowledge from JSON or YAML; a key that appears twice is refused."""
+"""Read knowledge from JSON or YAML; a key that appears twice is refused.
+
+YAML is read as names alone: its numbers, dates and tags are refused, and its aliases are bounded, so that a
+small file cannot grow without end.
+"""
 
 import json
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, shown_value
+
+MOST_NODES = 200_000
+"""Names, lists and mappings of a file once its aliases are written out."""
+
+YAML = "tag:yaml.org,2002:"
+NULL, MERGE = f"{YAML}null", f"{YAML}merge"
+PLAIN = {
+    yaml.ScalarNode: (f"{YAML}str", NULL),
+    yaml.SequenceNode: (f"{YAML}seq",),
+    yaml.MappingNode: (f"{YAML}map",),
+}
+"""The tags of nodes that are names, lists and mappings."""
+
+DEEP = "is nested too deeply; use names and lists of names"
 
 
 def parse(path: Path) -> Any:
@@ -29,27 +47,94 @@ def _from_json(text: str) -> Any:
         return json.loads(text, object_pairs_hook=_mapping)
     except json.JSONDecodeError as error:
         raise ConfigError(f"is not JSON: {error}") from None
+    except RecursionError:
+        raise ConfigError(DEEP) from None
+    except ConfigError:
+        raise
+    except ValueError:
+        raise ConfigError("has a number with thousands of digits; use names") from None
 
 
 def _from_yaml(text: str) -> Any:
-    class Loader(yaml.SafeLoader):
-        """A loader that refuses repeated keys."""
-
-    def construct(loader: Any, node: Any) -> dict[Hashable, Any]:
-        loader.flatten_mapping(node)
-        return _mapping(loader.construct_pairs(node, deep=True))
-
-    Loader.add_constructor("tag:yaml.org,2002:map", construct)
     try:
-        return yaml.load(text, Loader)
+        node = yaml.compose(text, yaml.SafeLoader)
+        return None if node is None else _Nodes().content(node)
     except yaml.YAMLError as error:
         raise ConfigError(f"is not YAML: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise ConfigError(DEEP) from None
 
 
-def _mapping(pairs: Iterable[tuple[Hashable, Any]]) -> dict[Hashable, Any]:
-    mapping: dict[Hashable, Any] = {}
+class _Nodes:
+    """The nodes of a YAML file as names, lists and mappings; what an alias stands for is made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[yaml.Node, tuple[Any, int]] = {}
+        self._open: set[yaml.Node] = set()
+
+    def content(self, node: yaml.Node) -> Any:
+        return self._sized(node)[0]
+
+    def _sized(self, node: yaml.Node) -> tuple[Any, int]:
+        """The content of a node, and its number of nodes with all aliases written out."""
+        if node not in self._made:
+            if node in self._open:
+                raise ConfigError(f"{_place(node)} contains itself; write the names out")
+            self._open.add(node)
+            self._made[node] = self._make(node)
+            self._open.remove(node)
+            if self._made[node][1] > MOST_NODES:
+                raise ConfigError(
+                    f"{_place(node)} has more than {MOST_NODES:,} names once its aliases are written out; "
+                    "use patterns"
+                )
+        return self._made[node]
+
+    def _make(self, node: yaml.Node) -> tuple[Any, int]:
+        if node.tag not in PLAIN[type(node)]:
+            kind = node.tag.removeprefix(YAML)
+            raise ConfigError(
+                f"{_place(node)} has {shown_value(node.value, 60)}, which YAML reads as {kind}, which is not "
+                "a name; put names and patterns in quotes"
+            )
+        if isinstance(node, yaml.SequenceNode):
+            sized = [self._sized(one) for one in node.value]
+            return [content for content, _ in sized], 1 + sum(size for _, size in sized)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node)
+        return (None if node.tag == NULL else node.value), 1
+
+    def _mapping(self, node: yaml.MappingNode) -> tuple[dict[Any, Any], int]:
+        pairs, merged, size = [], dict[Any, Any](), 1
+        for key, value in node.value:
+            content, n_value = self._sized(value)
+            size += n_value
+            if key.tag == MERGE:
+                for one in content if isinstance(content, list) else [content]:
+                    merged = {**_merged(one, key), **merged}
+                continue
+            name, n_key = self._sized(key)
+            size += n_key
+            pairs.append((name, content))
+        return merged | _mapping(pairs), size
+
+
+def _merged(content: Any, key: yaml.Node) -> dict[Any, Any]:
+    if not isinstance(content, dict):
+        raise ConfigError(f"{_place(key)} merges {shown_value(content, 60)}, which is not a mapping")
+    return content
+
+
+def _place(node: yaml.Node) -> str:
+    return f"line {node.start_mark.line + 1}"
+
+
+def _mapping(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    mapping: dict[str, Any] = {}
     for key, value in pairs:
+        if not isinstance(key, str):
+            raise ConfigError(f"the key {shown_value(key, 60)} is not a name; put names in quotes")
         if key in mapping:
-            raise ConfigError(f"the key {key!r} appears twice; merge the two")
+            raise ConfigError(f"the key {shown_value(key)} appears twice; merge the two")
         mapping[key] = value
     return mapping

@@ -1,4 +1,8 @@
-"""Patterns: names, globs and regular expressions, and the names of a data set that they match."""
+"""Patterns: names, globs and regular expressions, and the names of a data set that they match.
+
+Regular expressions are those of RE2, which takes time in proportion to the text whatever the expression: no
+pattern in a file can stop a run.
+"""
 
 import fnmatch
 import re
@@ -7,11 +11,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eventcargo.errors import ConfigError, EventCargoWarning, counted
+from eventcargo.errors import ConfigError, EventCargoWarning, counted, shown_value
+from eventcargo.typed import is_text
 
 Ints = NDArray[np.int64]
+
+LONGEST = 1_000
+"""Characters of a pattern."""
 
 REGEX = "re:"
 """Prefix of a pattern that is a regular expression."""
@@ -25,7 +35,7 @@ def check_patterns(given: Any, where: str) -> tuple[str, ...]:
     """
     listed = [given] if isinstance(given, str) else given
     if not isinstance(listed, Sequence) or not listed:
-        raise ConfigError(f"{where} has {given!r}; use a name, a pattern or a list of them")
+        raise ConfigError(f"{where} has {shown_value(given)}; use a name, a pattern or a list of them")
     for pattern in listed:
         _check_pattern(pattern, where)
     return tuple(listed)
@@ -33,13 +43,23 @@ def check_patterns(given: Any, where: str) -> tuple[str, ...]:
 
 def _check_pattern(pattern: Any, where: str) -> None:
     if not isinstance(pattern, str) or not pattern:
-        raise ConfigError(f"{where} has {pattern!r}, which is not a name; put names and patterns in quotes")
+        raise ConfigError(
+            f"{where} has {shown_value(pattern)}, which is not a name; put names and patterns in quotes"
+        )
+    if not is_text(pattern):
+        raise ConfigError(f"{where} has {shown_value(pattern)}, which is not valid Unicode; correct it")
+    if len(pattern) > LONGEST:
+        raise ConfigError(
+            f"{where} has {shown_value(pattern, 60)}, a pattern of {len(pattern):,} characters; use at most "
+            f"{LONGEST:,}"
+        )
     if pattern.startswith(REGEX):
         try:
-            re.compile(pattern[len(REGEX) :])
-        except re.error as error:
+            pc.match_substring_regex(pa.array([""]), pattern[len(REGEX) :])
+        except pa.ArrowException as error:
+            reason = str(error).removeprefix("Invalid regular expression: ")
             raise ConfigError(
-                f"{where} has {pattern!r}, which is not a regular expression: {error}"
+                f"{where} has {shown_value(pattern)}, which is not a regular expression of RE2: {reason}"
             ) from None
 
 
@@ -68,9 +88,7 @@ class Names:
                 "correct it, or use a pattern, which may match nothing"
             )
         if pattern not in self._matches:
-            matches = _compiled(pattern).fullmatch
-            numbers = [number for number, name in enumerate(self.names) if matches(name)]
-            self._matches[pattern] = np.array(numbers, np.int64)
+            self._matches[pattern] = np.flatnonzero(_matches(pattern, self.names)).astype(np.int64)
         return self._matches[pattern]
 
     def report(self) -> None:
@@ -89,7 +107,11 @@ def _is_pattern(text: str) -> bool:
     return text.startswith(REGEX) or any(letter in text for letter in "*?[")
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _matches(pattern: str, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Which names a pattern matches as a whole."""
     if pattern.startswith(REGEX):
-        return re.compile(pattern[len(REGEX) :])
-    return re.compile(fnmatch.translate(pattern))
+        whole = rf"\A(?:{pattern[len(REGEX) :]})\z"
+        matched = pc.match_substring_regex(pa.array(names, pa.large_string()), whole)
+        return np.asarray(matched.to_numpy(zero_copy_only=False), bool)
+    matches = re.compile(fnmatch.translate(pattern)).match
+    return np.array([matches(name) is not None for name in names], bool)

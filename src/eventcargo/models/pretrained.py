@@ -1,8 +1,8 @@
 """Models and training states on disk: safetensors for tensors, JSON for the rest, nothing pickled.
 
-A model is a folder with config.json, vocabulary.json and model.safetensors. The weights carry a fingerprint
-of the other two files, so that files of different models are never mixed. A training state is one file,
-written whole or not at all.
+A model is a folder with config.json, vocabulary.json and model.safetensors. The weights carry their own
+checksum and a fingerprint of the other two files, so that damage is noticed and files of different models are
+never mixed. A training state is one file, written whole or not at all.
 """
 
 import hashlib
@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eventcargo.checksums import CHECKSUM, checksum, content_checksum, shown
 from eventcargo.errors import DataError
-from eventcargo.files import atomic_file, read_document, write_document
+from eventcargo.files import atomic_file, parse_json, read_document, write_document
 from eventcargo.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 FORMAT = "eventcargo-model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 def write_tensors(path: Path, tensors: Mapping[str, "Tensor"], header: Mapping[str, Any]) -> None:
@@ -31,8 +32,9 @@ def write_tensors(path: Path, tensors: Mapping[str, "Tensor"], header: Mapping[s
     from safetensors.torch import save_file
 
     own = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    whole = {"header": header, CHECKSUM: _checksum(header, own)}  # one entry: several come in any order
     with atomic_file(path) as target:
-        save_file(own, target, metadata={"eventcargo": json.dumps(header)})
+        save_file(own, target, metadata={"eventcargo": json.dumps(whole)})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, "Tensor"]]:
@@ -41,15 +43,36 @@ def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, "Tensor"]]:
 
     try:
         with safe_open(path, framework="pt") as source:
-            header = (source.metadata() or {}).get("eventcargo")
+            text = (source.metadata() or {}).get("eventcargo")
             tensors = {name: source.get_tensor(name) for name in source.keys()}  # noqa: SIM118 (no mapping)
     except FileNotFoundError:
         raise DataError(f"{path} does not exist; the folder holds no model or is incomplete") from None
     except (SafetensorError, OSError) as error:
         raise DataError(f"{path} is truncated or not a safetensors file: {error}") from None
-    if header is None:
+    if text is None:
         raise DataError(f"{path} was not written by eventcargo; its header is missing")
-    return json.loads(header), tensors
+    whole = parse_json(text, path)
+    header = whole.get("header") if isinstance(whole, dict) else None
+    if not isinstance(header, dict):
+        raise DataError(f"{path} is of another release or program; train again")
+    if whole.get(CHECKSUM) != _checksum(header, tensors):
+        raise DataError(f"{path} is damaged: its checksum does not fit; train again, or copy it again")
+    return header, tensors
+
+
+def _checksum(header: Mapping[str, Any], tensors: Mapping[str, "Tensor"]) -> str:
+    """The checksum of a header and of the names, types, shapes and bytes of tensors."""
+    import torch
+
+    code = checksum(content_checksum(header).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        code = checksum(f"{name} {tensor.dtype} {list(tensor.shape)}".encode(), code)
+        flat = tensor.reshape(-1)
+        if flat.stride() != (1,):  # a number that was expanded
+            flat = flat.clone(memory_format=torch.contiguous_format)
+        code = checksum(flat.view(torch.uint8).numpy().data, code)
+    return shown(code)
 
 
 def write_model(

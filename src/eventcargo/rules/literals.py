@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from eventcargo.errors import DataError, counted
 from eventcargo.features import last_after, more, state, subsequence
 from eventcargo.rules.occurrences import Occurrences
+from eventcargo.typed import parse_as
 
 Holds = NDArray[np.bool_]
 
@@ -162,7 +163,9 @@ class Literal:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "Literal":
-        return cls(**{**content, "events": tuple(content["events"])})
+        """The literal that `to_dict` gave; raises `DataError` for anything else."""
+        literal: Literal = parse_as(cls, content, "literal")
+        return literal
 
 
 def quoted(name: str) -> str:

@@ -13,6 +13,7 @@ from eventcargo.events import EventDataset
 from eventcargo.files import read_document, write_document
 from eventcargo.rules.literals import Literal
 from eventcargo.rules.occurrences import Occurrences
+from eventcargo.typed import parse_as
 
 FORMAT, FORMAT_VERSION = "eventcargo-rules", 3
 
@@ -97,9 +98,10 @@ class Rule:
 
     @classmethod
     def from_dict(cls, label: str, content: Mapping[str, Any]) -> "Rule":
-        literals = tuple(tuple(Literal.from_dict(row) for row in group) for group in content["literals"])
-        figures = {name: content[name] for name in FIGURES}
-        return cls(label, literals, **figures)
+        """The rule that `to_dict` gave; raises `DataError` for anything else."""
+        kept = {name: content[name] for name in (*FIGURES, "literals") if name in content}
+        rule: Rule = parse_as(cls, {"label": label, **kept}, f"rules.{label}")
+        return rule
 
 
 def events_of(literals: Literals) -> tuple[str, ...]:
@@ -156,9 +158,7 @@ def read_rules(path: str | Path) -> dict[str, Rule | None]:
     """Read the rules of a file that `write_rules` wrote."""
     content = read_document(path, FORMAT, FORMAT_VERSION, "delete it and find the rules again")
     try:
-        return {
-            label: None if rule is None else Rule.from_dict(label, rule)
-            for label, rule in content["rules"].items()
-        }
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path} is damaged at {error}; delete it and find the rules again") from None
+        rules = parse_as(dict[str, dict[str, Any] | None], content.get("rules"), "rules")
+        return {label: None if rule is None else Rule.from_dict(label, rule) for label, rule in rules.items()}
+    except DataError as error:
+        raise DataError(f"{path} is damaged: {error}; delete it and find the rules again") from None

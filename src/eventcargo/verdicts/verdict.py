@@ -7,8 +7,11 @@ from typing import Any
 
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.files import read_document, write_document
+from eventcargo.typed import parse_as
 
 FORMAT, FORMAT_VERSION = "eventcargo-verdicts", 2
+
+AGAIN = "delete it and judge again"
 
 LEVELS = ("trust", "caution", "doubt")
 """Levels from best to worst."""
@@ -70,12 +73,9 @@ def write_verdicts(path: str | Path, verdicts: Mapping[str, Verdict]) -> None:
 
 def read_verdicts(path: str | Path) -> dict[str, Verdict]:
     """Read the verdict of every label; refuses files that `write_verdicts` did not write."""
+    content = read_document(path, FORMAT, FORMAT_VERSION, AGAIN)
     try:
-        content = read_document(path, FORMAT, FORMAT_VERSION)
-        rows = [
-            Verdict(**{**row, **{name: tuple(row[name]) for name in ("reasons", "missing")}})
-            for row in content["verdicts"]
-        ]
-    except (OSError, KeyError, TypeError) as error:
-        raise DataError(f"{path} holds no verdicts: {error}") from None
+        rows = parse_as(list[Verdict], content.get("verdicts"), "verdicts")
+    except (ConfigError, DataError) as error:
+        raise DataError(f"{path} holds no verdicts: {error}; {AGAIN}") from None
     return {verdict.label: verdict for verdict in rows}

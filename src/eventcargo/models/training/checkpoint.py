@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from eventcargo.errors import ConfigError
-from eventcargo.files import check_same_settings
+from eventcargo.files import check_same_settings, sweep
 from eventcargo.models.pretrained import read_tensors, write_tensors
 
 
@@ -41,6 +41,8 @@ class RunFolder:
         existing = [path for path in (self.linear, self.checkpoint, self.model) if path.exists()]
         if existing and not resume:
             raise ConfigError(f"{existing[0]} exists already; resume the run, or choose a new folder")
+        if resume and folder.exists():
+            sweep(folder)
 
     def read(self) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
         """State and tensors of the last checkpoint; None if the run stopped before its first."""
