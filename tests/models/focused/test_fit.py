@@ -49,8 +49,31 @@ def test_what_no_feature_names_is_learned(
         logits = focused.logits(batch, place, np.arange(1_000), batch.lengths - 1)
         wrong, before = ((each > 0) != (batch.labels[:, label] > 0) for each in (logits, linear[:, label]))
         assert wrong.mean() < 0.5 * before.mean()
-        names = {vocabulary.decode([at])[0] for at in focused.candidates[place] if at}
-        assert set(fresh.truth.boundary(fresh.data.label_names[label])) <= names
+
+
+def names_of(focused: FocusedTerm, place: int, vocabulary: Vocabulary) -> set[str]:
+    return {vocabulary.decode([at])[0] for at in focused.candidates[place] if at}
+
+
+def test_candidates_without_influence_are_dropped_and_causes_are_not(
+    made: tuple[EventDataset, Vocabulary, LinearTerm], focused: FocusedTerm
+) -> None:
+    truth = simulate("window", sequences=2_500, labels=2, seed=100).truth
+    survey = _Survey.of(*made[:2], 96, made[2], SMALL, seed=0)
+    assert (survey.candidates > 0).all()
+    for place, label in enumerate(focused.labels):
+        assert names_of(focused, place, made[1]) == set(truth.boundary(made[0].label_names[label]))
+
+
+def test_a_network_that_gets_clearly_worse_keeps_its_candidates(
+    made: tuple[EventDataset, Vocabulary, LinearTerm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if there were evidence for the first candidate alone, which is one of two causes."""
+    first = np.arange(5) == 0
+    monkeypatch.setattr("eventcargo.models.focused.fit.shows_evidence", lambda *_: first)
+    found = fit_focused(*made[:2], 96, made[2], SMALL)
+    assert found is not None
+    assert (found.candidates > 0).all()
 
 
 def test_a_fit_repeats_to_the_bit(

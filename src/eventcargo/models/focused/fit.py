@@ -2,13 +2,13 @@
 
 A network is trained for a label only if the linear term leaves something to learn: it must be unsure of some
 sequences (`unsure_share`), and some input of the network must go with its errors (`left_over`). Networks
-learn from four of five folds, and are kept if they clearly lower the loss of the
-fifth.
+learn from four of five folds. Candidates that the losses of the fifth do not depend on are dropped, and the
+network is fitted again without them. It is kept if it clearly lowers the loss of the fifth fold.
 """
 
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline
 from eventcargo.events import EventDataset
 from eventcargo.models.calibration import MATTERS, base_losses, lead
+from eventcargo.models.focused.evidence import held_losses, shows_evidence
 from eventcargo.models.focused.network import FocusedNetwork, measured, quantile_edges
 from eventcargo.models.focused.projection import Projection, project
 from eventcargo.models.focused.rhythm import rhythm_p_values
@@ -70,6 +71,12 @@ LABELS_AT_ONCE = 8
 GAIN = 3.0
 """Standard errors by which a network must lower the held-out loss."""
 
+ROUNDS = 3
+"""Times that a network is fitted again without candidates, at most."""
+
+WORSE = 2.0
+"""Standard errors by which a network without some candidates may have a higher held-out loss."""
+
 PIECES = (12, 6, 6)
 """Pieces into which counts, distances and times are cut."""
 
@@ -113,22 +120,48 @@ def fit_focused(
         for at in range(0, len(labels), LABELS_AT_ONCE):
             if deadline.is_over:
                 break
-            fitted += _Trained(survey, labels[at : at + LABELS_AT_ONCE], config).run(deadline)
+            fitted += _fitted(survey, labels[at : at + LABELS_AT_ONCE], config, deadline)
             if progress is not None:
                 progress("focused networks", min(at + LABELS_AT_ONCE, len(labels)), len(labels), "labels")
     return _joined(fitted, len(vocabulary), config)
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """A label with its candidates and its network."""
+class _Fitted:
+    """A label with its candidates, its network and what the held-out fold says of both."""
 
     label: int
     candidates: Ints
     network: FocusedNetwork
+    losses: Floats  # (sequences of the fold,)
+    groups: Ints
+    helps: bool
+    shown: NDArray[np.bool_]  # (candidates,) whether there is evidence for them
+
+    @property
+    def n_doubtful(self) -> int:
+        return int((~self.shown & (self.candidates > 0)).sum())
+
+    def is_clearly_better_than(self, other: "_Fitted") -> bool:
+        return float(lead(other.losses[:, None], self.losses[:, None], self.groups)[0]) > WORSE
 
 
-def _joined(kept: Sequence[_Kept], size: int, config: FocusedConfig) -> FocusedTerm | None:
+def _fitted(survey: "_Survey", labels: list[int], config: FocusedConfig, deadline: Deadline) -> list[_Fitted]:
+    """The networks of a few labels that help, with the candidates for which there is evidence."""
+    fitted = {one.label: one for one in _Trained(survey, labels, config).run(deadline)}
+    doubtful = list(fitted.values())
+    for _ in range(ROUNDS):
+        doubtful = [one for one in doubtful if one.n_doubtful and one.shown.any()]
+        if not doubtful or deadline.is_over:
+            break
+        fewer = survey.with_candidates({one.label: one.candidates * one.shown for one in doubtful})
+        again = _Trained(fewer, [one.label for one in doubtful], config).run(deadline)
+        doubtful = [one for one in again if not fitted[one.label].is_clearly_better_than(one)]
+        fitted |= {one.label: one for one in doubtful}
+    return [one for one in fitted.values() if one.helps and one.shown.any()]
+
+
+def _joined(kept: Sequence[_Fitted], size: int, config: FocusedConfig) -> FocusedTerm | None:
     if not kept:
         return None
     kept = sorted(kept, key=lambda one: one.label)
@@ -201,6 +234,13 @@ class _Survey:
             len(vocabulary),
             seed,
         )
+
+    def with_candidates(self, candidates: Mapping[int, Ints]) -> "_Survey":
+        """The same with other candidates of some labels."""
+        changed = self.candidates.copy()
+        for label, own in candidates.items():
+            changed[label] = own
+        return replace(self, candidates=changed)
 
     def usable(self, label: int) -> Ints:
         """The rows for which a label is known and predicted."""
@@ -356,8 +396,8 @@ class _Trained:
         few = [one.rows(np.arange(min(1_000, len(one.slots)))) for one in self._projected]
         self._network = survey.network(labels, few)
 
-    def run(self, deadline: Deadline) -> list[_Kept]:
-        """Train; the networks that clearly help."""
+    def run(self, deadline: Deadline) -> list[_Fitted]:
+        """Train; the networks, and what the held-out fold says of them."""
         n_steps = self._config.epochs * max(1, max(map(len, self._learn)) // self._config.batch)
         optimizer = torch.optim.AdamW(self._network.parameters(), lr=self._config.rate, weight_decay=1e-3)
         for step in range(n_steps):
@@ -368,7 +408,7 @@ class _Trained:
             optimizer.zero_grad()
             self._loss(step).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-        return self._helped()
+        return [self._judged(at) for at in range(len(self._labels))]
 
     def _loss(self, step: int) -> torch.Tensor:
         chosen = [self._rows(at, step) for at in range(len(self._labels))]
@@ -390,19 +430,16 @@ class _Trained:
     def _truth(self, at: int, rows: Ints) -> torch.Tensor:
         return torch.from_numpy(self._survey.truth[rows, self._labels[at]].astype(np.float32))
 
-    @torch.no_grad()
-    def _helped(self) -> list[_Kept]:
-        kept = []
-        for at, label in enumerate(self._labels):
-            network, rows = self._network.take([at]).eval(), self._held[at]
-            linear = self._survey.linear[rows, label].astype(np.float64)
-            logits = network([self._projected_held[at]])[0].double().numpy()
-            truth = self._survey.truth[rows, label][:, None]
-            term, own = (log_losses(each[:, None], truth) for each in (linear, logits))
-            ahead = float(lead(term, own, self._survey.groups[rows])[0])
-            if ahead > GAIN and (term - own).sum() > MATTERS * base_losses(truth)[0]:
-                kept.append(_Kept(label, self._survey.candidates[label], network))
-        return kept
+    def _judged(self, at: int) -> _Fitted:
+        label, rows, projection = self._labels[at], self._held[at], self._projected_held[at]
+        network, groups = self._network.take([at]).eval(), self._survey.groups[rows]
+        truth = self._survey.truth[rows, label]
+        own = held_losses(network, projection, truth)
+        term = log_losses(self._survey.linear[rows, label].astype(np.float64), truth)
+        ahead = float(lead(term[:, None], own[:, None], groups)[0])
+        helps = ahead > GAIN and (term - own).sum() > MATTERS * base_losses(truth[:, None])[0]
+        shown = shows_evidence(network, projection, truth, groups, self._survey.rng(label, 3))
+        return _Fitted(label, self._survey.candidates[label], network, own, groups, bool(helps), shown)
 
 
 def _sampled(rows: Ints, rng: np.random.Generator, most: int) -> Ints:
