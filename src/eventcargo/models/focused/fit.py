@@ -23,6 +23,7 @@ from eventcargo.events import EventDataset
 from eventcargo.models.calibration import MATTERS, base_losses, lead
 from eventcargo.models.focused.evidence import held_losses, shows_evidence
 from eventcargo.models.focused.network import FocusedNetwork, measured, quantile_edges
+from eventcargo.models.focused.pairs import pair_scores
 from eventcargo.models.focused.projection import Projection, project
 from eventcargo.models.focused.rhythm import rhythm_p_values
 from eventcargo.models.focused.term import HELD_FOLD, FocusedTerm, slots_of
@@ -62,8 +63,11 @@ LEAST_NORM = 0.5
 MAX_RHYTHM = 20_000
 """Most sequences whose rhythms are looked at."""
 
+MAX_PAIRED = 5_000
+"""Most sequences whose pairs of event types are looked at."""
+
 ALPHA = 0.01
-"""Level at which rhythms are tested, over all labels and event types."""
+"""Level at which rhythms and pairs are tested, over all labels and event types."""
 
 LABELS_AT_ONCE = 8
 """Labels whose networks are trained side by side."""
@@ -218,7 +222,8 @@ class _Survey:
         known = None if known is None else known[rows]
         unsure = _unsure_labels(truth, linear, known)
         rhythm = _rhythm(batches, rows, len(vocabulary), truth, linear, known, unsure)
-        candidates = _candidates(worth, rhythm, config.candidates)
+        pairs = _pairs(batches, rows, len(vocabulary), truth, linear, known, unsure)
+        candidates = _candidates(worth, rhythm, pairs, config.candidates)
         groups = data.group_numbers[rows]
         return cls(
             batches,
@@ -327,26 +332,52 @@ def _rhythm(
     surely = np.zeros((truth.shape[1], size))
     if not len(labels):
         return surely
-    some = rows[:MAX_RHYTHM]
-    p = expit(linear[: len(some), labels].astype(np.float64))
-    is_used = ~np.isnan(p) if known is None else ~np.isnan(p) & known[: len(some), labels]
-    errors, variances = (
-        np.where(is_used, each, 0.0) for each in (truth[: len(some), labels] - p, p * (1 - p))
-    )
-    p_values = rhythm_p_values(batches.take(some), size, errors, variances)
+    errors, variances = _errors(truth, linear, known, labels, MAX_RHYTHM)
+    p_values = rhythm_p_values(batches.take(rows[: len(errors)]), size, errors, variances)
     surely[labels] = np.where(p_values < ALPHA / p_values.size, -np.log(np.maximum(p_values, 1e-300)), 0.0)
     return surely
 
 
-def _candidates(worth: NDArray[np.float32], rhythm: Floats, n: int) -> Ints:
+def _pairs(
+    batches: Batches,
+    rows: Ints,
+    size: int,
+    truth: NDArray[np.bool_],
+    linear: NDArray[np.float32],
+    known: NDArray[np.bool_] | None,
+    labels: Ints,
+) -> Floats:
+    """How surely each id goes with the errors of the linear term together with another: (labels, size)."""
+    surely = np.zeros((truth.shape[1], size))
+    if len(labels):
+        errors, variances = _errors(truth, linear, known, labels, MAX_PAIRED)
+        surely[labels] = pair_scores(batches.take(rows[: len(errors)]), size, errors, variances, ALPHA)
+    return surely
+
+
+def _errors(
+    truth: NDArray[np.bool_],
+    linear: NDArray[np.float32],
+    known: NDArray[np.bool_] | None,
+    labels: Ints,
+    most: int,
+) -> tuple[Floats, Floats]:
+    """Errors of the linear term and their variances, 0 where a label is unknown: (rows, labels) each."""
+    p = expit(linear[:most, labels].astype(np.float64))
+    is_used = ~np.isnan(p) if known is None else ~np.isnan(p) & known[:most, labels]
+    errors, variances = truth[:most, labels] - p, p * (1 - p)
+    return np.where(is_used, errors, 0.0), np.where(is_used, variances, 0.0)
+
+
+def _candidates(worth: NDArray[np.float32], rhythm: Floats, pairs: Floats, n: int) -> Ints:
     """The candidates of each label: (labels, n), 0 where there are fewer.
 
-    A quarter are event types with the surest rhythm, if there are any; the others are those whose hiding
-    changes the linear term most.
+    A quarter are event types with the surest rhythm, and a quarter those of the surest pairs, if there are
+    any; the others are those whose hiding changes the linear term most.
     """
-    most = [_largest(row, n // 4) for row in rhythm]
     found = [
-        list(dict.fromkeys([*first, *_largest(row, n)]))[:n] for first, row in zip(most, worth, strict=True)
+        list(dict.fromkeys([*_largest(alone, n // 4), *_largest(paired, n // 4), *_largest(row, n)]))[:n]
+        for alone, paired, row in zip(rhythm, pairs, worth, strict=True)
     ]
     return np.array([[*row, *[0] * (n - len(row))] for row in found], np.int64).reshape(-1, n)
 
