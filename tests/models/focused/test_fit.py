@@ -7,7 +7,7 @@ from eventcargo.deadline import Deadline
 from eventcargo.events import EventDataset
 from eventcargo.models.focused.fit import (
     FocusedConfig,
-    _Survey,
+    Survey,
     _Trained,
     fit_focused,
     left_over,
@@ -59,7 +59,7 @@ def test_candidates_without_influence_are_dropped_and_causes_are_not(
     made: tuple[EventDataset, Vocabulary, LinearTerm], focused: FocusedTerm
 ) -> None:
     truth = simulate("window", sequences=2_500, labels=2, seed=100).truth
-    survey = _Survey.of(*made[:2], 96, made[2], SMALL, seed=0)
+    survey = Survey.of(*made[:2], 96, made[2], SMALL, seed=0)
     assert (survey.candidates > 0).all()
     for place, label in enumerate(focused.labels):
         assert names_of(focused, place, made[1]) == set(truth.boundary(made[0].label_names[label]))
@@ -118,7 +118,7 @@ def test_where_nothing_is_left_over_nothing_is_trained(monkeypatch: pytest.Monke
 def test_networks_do_not_learn_from_the_fold_that_judges_them(
     made: tuple[EventDataset, Vocabulary, LinearTerm],
 ) -> None:
-    survey = _Survey.of(*made[:2], 96, made[2], SMALL, seed=0)
+    survey = Survey.of(*made[:2], 96, made[2], SMALL, seed=0)
     trained = _Trained(survey, [0, 1], SMALL)
     for learned, held in zip(trained._learn, trained._held, strict=True):
         assert (survey.fold[learned] != HELD_FOLD).all()

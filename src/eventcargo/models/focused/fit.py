@@ -118,16 +118,26 @@ def fit_focused(
     if not term.folds:
         return None
     with one_thread(True):
-        survey = _Survey.of(data, vocabulary, max_length, term, config, seed)
-        labels = survey.labels_to_learn()
-        fitted = []
-        for at in range(0, len(labels), LABELS_AT_ONCE):
-            if deadline.is_over:
-                break
-            fitted += _fitted(survey, labels[at : at + LABELS_AT_ONCE], config, deadline)
-            if progress is not None:
-                progress("focused networks", min(at + LABELS_AT_ONCE, len(labels)), len(labels), "labels")
-    return _joined(fitted, len(vocabulary), config)
+        survey = Survey.of(data, vocabulary, max_length, term, config, seed)
+        return fit_surveyed(survey, survey.labels_to_learn(), config, progress, deadline)
+
+
+def fit_surveyed(
+    survey: "Survey",
+    labels: Sequence[int],
+    config: FocusedConfig,
+    progress: OnProgress | None = None,
+    deadline: Deadline = NEVER,
+) -> FocusedTerm | None:
+    """The focused networks of some labels, a few at a time; None if none clearly helps."""
+    fitted: list[_Fitted] = []
+    for at in range(0, len(labels), LABELS_AT_ONCE):
+        if deadline.is_over:
+            break
+        fitted += _fitted(survey, labels[at : at + LABELS_AT_ONCE], config, deadline)
+        if progress is not None:
+            progress("focused networks", min(at + LABELS_AT_ONCE, len(labels)), len(labels), "labels")
+    return _joined(fitted, survey.size, config)
 
 
 @dataclass(frozen=True)
@@ -150,7 +160,9 @@ class _Fitted:
         return float(lead(other.losses[:, None], self.losses[:, None], self.groups)[0]) > WORSE
 
 
-def _fitted(survey: "_Survey", labels: list[int], config: FocusedConfig, deadline: Deadline) -> list[_Fitted]:
+def _fitted(
+    survey: "Survey", labels: Sequence[int], config: FocusedConfig, deadline: Deadline
+) -> list[_Fitted]:
     """The networks of a few labels that help, with the candidates for which there is evidence."""
     fitted = {one.label: one for one in _Trained(survey, labels, config).run(deadline)}
     doubtful = list(fitted.values())
@@ -180,7 +192,7 @@ def _joined(kept: Sequence[_Fitted], size: int, config: FocusedConfig) -> Focuse
 
 
 @dataclass(frozen=True)
-class _Survey:
+class Survey:
     """What the linear term knows of some sequences, by weights that have not seen them."""
 
     batches: Batches
@@ -205,7 +217,7 @@ class _Survey:
         term: LinearTerm,
         config: FocusedConfig,
         seed: int,
-    ) -> "_Survey":
+    ) -> "Survey":
         rows = np.arange(len(data))
         if len(rows) > MAX_SEQUENCES:
             rows = np.sort(np.random.default_rng(seed).permutation(len(data))[:MAX_SEQUENCES])
@@ -240,7 +252,7 @@ class _Survey:
             seed,
         )
 
-    def with_candidates(self, candidates: Mapping[int, Ints]) -> "_Survey":
+    def with_candidates(self, candidates: Mapping[int, Ints]) -> "Survey":
         """The same with other candidates of some labels."""
         changed = self.candidates.copy()
         for label, own in candidates.items():
@@ -414,7 +426,7 @@ def left_over(features: Floats, y: NDArray[np.bool_], logits: Floats) -> float:
 class _Trained:
     """The networks of a few labels, trained side by side."""
 
-    def __init__(self, survey: _Survey, labels: list[int], config: FocusedConfig) -> None:
+    def __init__(self, survey: Survey, labels: Sequence[int], config: FocusedConfig) -> None:
         self._survey, self._labels, self._config = survey, labels, config
         self._learn, self._held = [], []
         for label in labels:
