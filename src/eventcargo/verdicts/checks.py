@@ -117,17 +117,43 @@ def check_rule(evidence: Evidence, number: int) -> Iterator[Finding]:
         yield "caution", f"{rule.shortfall}; read it as an approximation"
 
 
+def check_lag(evidence: Evidence, number: int) -> Iterator[Finding]:
+    """Whether the label model predicts the label clearly better than its boundary does."""
+    if _lags(evidence, number):
+        yield (
+            "caution",
+            "its boundary predicts the label clearly worse than the label model does: it is not all that "
+            "matters, or its event types matter in a way that no test knows",
+        )
+
+
 def missing_explained(evidence: Evidence, number: int) -> Iterator[str]:
     """How much of the label its boundary leaves open, or how much of that the label model knows."""
     share = _explained(evidence, number)
     if share is None:
         return
-    row = evidence.quality.get(evidence.labels[number])
-    model = 1 - row.log_loss / row.base_log_loss if row is not None and row.base_log_loss else 0.0
-    if model - share > evidence.config.max_lag and number not in evidence.barred:
-        yield f"the boundary explains {share:.0%} of the label, its model {model:.0%}: causes are missing"
+    if _lags(evidence, number):
+        model = _explained_by_model(evidence, number)
+        yield (
+            f"the boundary explains {share:.0%} of the label, its model {model:.0%}: causes are missing, or "
+            "it depends on their arrangement in a way that no test knows"
+        )
     elif share < evidence.config.min_explained:
         yield f"the boundary explains {share:.0%} of the label: the rest is random or not recorded"
+
+
+def _lags(evidence: Evidence, number: int) -> bool:
+    """Whether the boundary explains clearly less than the label model, which reads no barred event type."""
+    share = _explained(evidence, number)
+    if share is None or number in evidence.barred:
+        return False
+    return _explained_by_model(evidence, number) - share > evidence.config.max_lag
+
+
+def _explained_by_model(evidence: Evidence, number: int) -> float:
+    """The share of the label that its model explains; 0 if that is not known."""
+    row = evidence.quality.get(evidence.labels[number])
+    return 1 - row.log_loss / row.base_log_loss if row is not None and row.base_log_loss else 0.0
 
 
 def _explained(evidence: Evidence, number: int) -> float | None:
@@ -266,6 +292,7 @@ CHECKS: tuple[Callable[[Evidence, int], Iterator[Finding]], ...] = (
     check_intervals,
     check_predictive,
     check_decided,
+    check_lag,
     check_rule,
     check_leakage,
     check_followers,

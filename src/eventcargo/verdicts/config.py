@@ -22,7 +22,7 @@ class JudgeConfig(Settings):
     """share of a label's uncertainty below which the boundary may not be all; if a member brings the label by
     itself, caution, and below a fifth of this share doubt"""
     max_lag: float = setting(0.15, ge=0, le=1)
-    """most that the label model may explain beyond the boundary"""
+    """most that the label model may explain beyond the boundary; more gives caution"""
     alpha: float = setting(0.01, gt=0, lt=1)
     """probability of any false alarm among associations that the boundaries leave unexplained"""
     min_share: float = setting(0.05, ge=0, le=1)

@@ -7,7 +7,7 @@ from eventcargo.deadline import Deadline
 from eventcargo.events import EventDataset
 from eventcargo.models.focused.fit import (
     FocusedConfig,
-    _Survey,
+    Survey,
     _Trained,
     fit_focused,
     left_over,
@@ -49,8 +49,31 @@ def test_what_no_feature_names_is_learned(
         logits = focused.logits(batch, place, np.arange(1_000), batch.lengths - 1)
         wrong, before = ((each > 0) != (batch.labels[:, label] > 0) for each in (logits, linear[:, label]))
         assert wrong.mean() < 0.5 * before.mean()
-        names = {vocabulary.decode([at])[0] for at in focused.candidates[place] if at}
-        assert set(fresh.truth.boundary(fresh.data.label_names[label])) <= names
+
+
+def names_of(focused: FocusedTerm, place: int, vocabulary: Vocabulary) -> set[str]:
+    return {vocabulary.decode([at])[0] for at in focused.candidates[place] if at}
+
+
+def test_candidates_without_influence_are_dropped_and_causes_are_not(
+    made: tuple[EventDataset, Vocabulary, LinearTerm], focused: FocusedTerm
+) -> None:
+    truth = simulate("window", sequences=2_500, labels=2, seed=100).truth
+    survey = Survey.of(*made[:2], 96, made[2], SMALL, seed=0)
+    assert (survey.candidates > 0).all()
+    for place, label in enumerate(focused.labels):
+        assert names_of(focused, place, made[1]) == set(truth.boundary(made[0].label_names[label]))
+
+
+def test_a_network_that_gets_clearly_worse_keeps_its_candidates(
+    made: tuple[EventDataset, Vocabulary, LinearTerm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if there were evidence for the first candidate alone, which is one of two causes."""
+    first = np.arange(5) == 0
+    monkeypatch.setattr("eventcargo.models.focused.fit.shows_evidence", lambda *_: first)
+    found = fit_focused(*made[:2], 96, made[2], SMALL)
+    assert found is not None
+    assert (found.candidates > 0).all()
 
 
 def test_a_fit_repeats_to_the_bit(
@@ -95,7 +118,7 @@ def test_where_nothing_is_left_over_nothing_is_trained(monkeypatch: pytest.Monke
 def test_networks_do_not_learn_from_the_fold_that_judges_them(
     made: tuple[EventDataset, Vocabulary, LinearTerm],
 ) -> None:
-    survey = _Survey.of(*made[:2], 96, made[2], SMALL, seed=0)
+    survey = Survey.of(*made[:2], 96, made[2], SMALL, seed=0)
     trained = _Trained(survey, [0, 1], SMALL)
     for learned, held in zip(trained._learn, trained._held, strict=True):
         assert (survey.fold[learned] != HELD_FOLD).all()

@@ -80,3 +80,24 @@ def test_rows_are_as_wide_as_the_longest_of_them() -> None:
     whole = project(batch, slots(vocabulary, "a"), 1, 8)
     assert [whole.rows(np.array(rows)).width for rows in ([0], [1, 2], [2])] == [5, 2, 1]
     assert whole.rows(np.array([1])).widened(4).slots.tolist() == [[0, 1, EMPTY, EMPTY]]
+
+
+def test_exchanged_events_come_at_the_same_share_of_the_sequence() -> None:
+    batch, vocabulary = batch_of("axxbaxx", "xbxxxaxxbxxxxxx", "xx")
+    whole = project(batch, slots(vocabulary, "ab"), 2, 8)
+    found = whole.exchange(0, np.array([1, 2, 0]))
+    assert found.slots.tolist() == [[0, 1, 2], [1, 1, 2], [0, 0, 2]]
+    assert found.places[0].tolist() == [3.0, 4.0, 8.0]  # a was at 6 of 16 places
+    assert found.times[0, 0] == pytest.approx(5 * 6 / 14)
+    assert found.places[1].tolist() == [2.0, 9.0, 16.0]  # no a in the third
+    assert found.places[2] == pytest.approx([3 / 8, 15 / 8, 3.0])
+    assert found.before[2, 1, :3] == pytest.approx([np.log1p(12 / 8), np.log1p(4 / 6), 1.0])
+
+
+def test_events_exchanged_for_their_own_stay_as_they_are() -> None:
+    batch, vocabulary = batch_of("abcabxc", "bbb", "ca")
+    whole = project(batch, slots(vocabulary, "abc"), 3, 8)
+    for slot in range(3):
+        same = whole.exchange(slot, np.arange(3))
+        for name in ("slots", "places", "times", "before"):
+            np.testing.assert_allclose(getattr(same, name), getattr(whole, name), rtol=1e-6)

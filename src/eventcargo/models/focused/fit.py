@@ -2,12 +2,12 @@
 
 A network is trained for a label only if the linear term leaves something to learn: it must be unsure of some
 sequences (`unsure_share`), and some input of the network must go with its errors (`left_over`). Networks
-learn from four of five folds, and are kept if they clearly lower the loss of the
-fifth.
+learn from four of five folds. Candidates that the losses of the fifth do not depend on are dropped, and the
+network is fitted again without them. It is kept if it clearly lowers the loss of the fifth fold.
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -25,7 +25,9 @@ from eventcargo.engines.local import engine_or
 from eventcargo.engines.work import Work, moment, read_unit, write_unit
 from eventcargo.events import EventDataset
 from eventcargo.models.calibration import MATTERS, base_losses, lead
+from eventcargo.models.focused.evidence import held_losses, shows_evidence
 from eventcargo.models.focused.network import FocusedNetwork, measured, quantile_edges
+from eventcargo.models.focused.pairs import pair_scores
 from eventcargo.models.focused.projection import Projection, project
 from eventcargo.models.focused.rhythm import rhythm_p_values
 from eventcargo.models.focused.term import HELD_FOLD, FocusedTerm, slots_of
@@ -67,14 +69,23 @@ LEAST_NORM = 0.5
 MAX_RHYTHM = 20_000
 """Most sequences whose rhythms are looked at."""
 
+MAX_PAIRED = 5_000
+"""Most sequences whose pairs of event types are looked at."""
+
 ALPHA = 0.01
-"""Level at which rhythms are tested, over all labels and event types."""
+"""Level at which rhythms and pairs are tested, over all labels and event types."""
 
 LABELS_AT_ONCE = 8
 """Labels whose networks are trained side by side."""
 
 GAIN = 3.0
 """Standard errors by which a network must lower the held-out loss."""
+
+ROUNDS = 3
+"""Times that a network is fitted again without candidates, at most."""
+
+WORSE = 2.0
+"""Standard errors by which a network without some candidates may have a higher held-out loss."""
 
 PIECES = (12, 6, 6)
 """Pieces into which counts, distances and times are cut."""
@@ -124,7 +135,7 @@ def fit_focused(
             work = FocusedWork(place, data.fingerprint, max_length, config, seed, ends=moment(deadline))
             state = work.prepared(
                 lambda: _Fitting(
-                    data, vocabulary, _Survey.of(data, vocabulary, max_length, term, config, seed)
+                    data, vocabulary, Survey.of(data, vocabulary, max_length, term, config, seed)
                 )
             )
             with work.held(state, deadline):
@@ -139,6 +150,40 @@ class _Kept:
     label: int
     candidates: Ints
     network: FocusedNetwork
+
+
+@dataclass(frozen=True)
+class _Fitted(_Kept):
+    """The same with what the held-out fold says of the network and of its candidates."""
+
+    losses: Floats  # (sequences of the fold,)
+    groups: Ints
+    helps: bool
+    shown: NDArray[np.bool_]  # (candidates,) whether there is evidence for them
+
+    @property
+    def n_doubtful(self) -> int:
+        return int((~self.shown & (self.candidates > 0)).sum())
+
+    def is_clearly_better_than(self, other: "_Fitted") -> bool:
+        return float(lead(other.losses[:, None], self.losses[:, None], self.groups)[0]) > WORSE
+
+
+def fit_labels(
+    survey: "Survey", labels: Sequence[int], config: FocusedConfig, deadline: Deadline = NEVER
+) -> list[_Fitted]:
+    """The networks of a few labels that help, with the candidates for which there is evidence."""
+    fitted = {one.label: one for one in _Trained(survey, labels, config).run(deadline)}
+    doubtful = list(fitted.values())
+    for _ in range(ROUNDS):
+        doubtful = [one for one in doubtful if one.n_doubtful and one.shown.any()]
+        if not doubtful or deadline.is_over:
+            break
+        fewer = survey.with_candidates({one.label: one.candidates * one.shown for one in doubtful})
+        again = _Trained(fewer, [one.label for one in doubtful], config).run(deadline)
+        doubtful = [one for one in again if not fitted[one.label].is_clearly_better_than(one)]
+        fitted |= {one.label: one for one in doubtful}
+    return [one for one in fitted.values() if one.helps and one.shown.any()]
 
 
 def _joined(kept: Sequence[_Kept], size: int, config: FocusedConfig) -> FocusedTerm | None:
@@ -156,7 +201,7 @@ def _joined(kept: Sequence[_Kept], size: int, config: FocusedConfig) -> FocusedT
 
 
 @dataclass(frozen=True)
-class _Survey:
+class Survey:
     """What the linear term knows of some sequences, by weights that have not seen them."""
 
     batches: Batches
@@ -181,7 +226,7 @@ class _Survey:
         term: LinearTerm,
         config: FocusedConfig,
         seed: int,
-    ) -> "_Survey":
+    ) -> "Survey":
         rows = np.arange(len(data))
         if len(rows) > MAX_SEQUENCES:
             rows = np.sort(np.random.default_rng(seed).permutation(len(data))[:MAX_SEQUENCES])
@@ -198,7 +243,8 @@ class _Survey:
         known = None if known is None else known[rows]
         unsure = _unsure_labels(truth, linear, known)
         rhythm = _rhythm(batches, rows, len(vocabulary), truth, linear, known, unsure)
-        candidates = _candidates(worth, rhythm, config.candidates)
+        pairs = _pairs(batches, rows, len(vocabulary), truth, linear, known, unsure)
+        candidates = _candidates(worth, rhythm, pairs, config.candidates)
         groups = data.group_numbers[rows]
         return cls(
             batches,
@@ -214,6 +260,13 @@ class _Survey:
             len(vocabulary),
             seed,
         )
+
+    def with_candidates(self, candidates: Mapping[int, Ints]) -> "Survey":
+        """The same with other candidates of some labels."""
+        changed = self.candidates.copy()
+        for label, own in candidates.items():
+            changed[label] = own
+        return replace(self, candidates=changed)
 
     def usable(self, label: int) -> Ints:
         """The rows for which a label is known and predicted."""
@@ -300,26 +353,52 @@ def _rhythm(
     surely = np.zeros((truth.shape[1], size))
     if not len(labels):
         return surely
-    some = rows[:MAX_RHYTHM]
-    p = expit(linear[: len(some), labels].astype(np.float64))
-    is_used = ~np.isnan(p) if known is None else ~np.isnan(p) & known[: len(some), labels]
-    errors, variances = (
-        np.where(is_used, each, 0.0) for each in (truth[: len(some), labels] - p, p * (1 - p))
-    )
-    p_values = rhythm_p_values(batches.take(some), size, errors, variances)
+    errors, variances = _errors(truth, linear, known, labels, MAX_RHYTHM)
+    p_values = rhythm_p_values(batches.take(rows[: len(errors)]), size, errors, variances)
     surely[labels] = np.where(p_values < ALPHA / p_values.size, -np.log(np.maximum(p_values, 1e-300)), 0.0)
     return surely
 
 
-def _candidates(worth: NDArray[np.float32], rhythm: Floats, n: int) -> Ints:
+def _pairs(
+    batches: Batches,
+    rows: Ints,
+    size: int,
+    truth: NDArray[np.bool_],
+    linear: NDArray[np.float32],
+    known: NDArray[np.bool_] | None,
+    labels: Ints,
+) -> Floats:
+    """How surely each id goes with the errors of the linear term together with another: (labels, size)."""
+    surely = np.zeros((truth.shape[1], size))
+    if len(labels):
+        errors, variances = _errors(truth, linear, known, labels, MAX_PAIRED)
+        surely[labels] = pair_scores(batches.take(rows[: len(errors)]), size, errors, variances, ALPHA)
+    return surely
+
+
+def _errors(
+    truth: NDArray[np.bool_],
+    linear: NDArray[np.float32],
+    known: NDArray[np.bool_] | None,
+    labels: Ints,
+    most: int,
+) -> tuple[Floats, Floats]:
+    """Errors of the linear term and their variances, 0 where a label is unknown: (rows, labels) each."""
+    p = expit(linear[:most, labels].astype(np.float64))
+    is_used = ~np.isnan(p) if known is None else ~np.isnan(p) & known[:most, labels]
+    errors, variances = truth[:most, labels] - p, p * (1 - p)
+    return np.where(is_used, errors, 0.0), np.where(is_used, variances, 0.0)
+
+
+def _candidates(worth: NDArray[np.float32], rhythm: Floats, pairs: Floats, n: int) -> Ints:
     """The candidates of each label: (labels, n), 0 where there are fewer.
 
-    A quarter are event types with the surest rhythm, if there are any; the others are those whose hiding
-    changes the linear term most.
+    A quarter are event types with the surest rhythm, and a quarter those of the surest pairs, if there are
+    any; the others are those whose hiding changes the linear term most.
     """
-    most = [_largest(row, n // 4) for row in rhythm]
     found = [
-        list(dict.fromkeys([*first, *_largest(row, n)]))[:n] for first, row in zip(most, worth, strict=True)
+        list(dict.fromkeys([*_largest(alone, n // 4), *_largest(paired, n // 4), *_largest(row, n)]))[:n]
+        for alone, paired, row in zip(rhythm, pairs, worth, strict=True)
     ]
     return np.array([[*row, *[0] * (n - len(row))] for row in found], np.int64).reshape(-1, n)
 
@@ -356,7 +435,7 @@ def left_over(features: Floats, y: NDArray[np.bool_], logits: Floats) -> float:
 class _Trained:
     """The networks of a few labels, trained side by side."""
 
-    def __init__(self, survey: _Survey, labels: list[int], config: FocusedConfig) -> None:
+    def __init__(self, survey: Survey, labels: Sequence[int], config: FocusedConfig) -> None:
         self._survey, self._labels, self._config = survey, labels, config
         self._learn, self._held = [], []
         for label in labels:
@@ -369,8 +448,8 @@ class _Trained:
         few = [one.rows(np.arange(min(1_000, len(one.slots)))) for one in self._projected]
         self._network = survey.network(labels, few)
 
-    def run(self, deadline: Deadline) -> list[_Kept]:
-        """Train; the networks that clearly help."""
+    def run(self, deadline: Deadline) -> list[_Fitted]:
+        """Train; the networks, and what the held-out fold says of them."""
         n_steps = self._config.epochs * max(1, max(map(len, self._learn)) // self._config.batch)
         optimizer = torch.optim.AdamW(self._network.parameters(), lr=self._config.rate, weight_decay=1e-3)
         for step in range(n_steps):
@@ -381,7 +460,7 @@ class _Trained:
             optimizer.zero_grad()
             self._loss(step).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-        return self._helped()
+        return [self._judged(at) for at in range(len(self._labels))]
 
     def _loss(self, step: int) -> torch.Tensor:
         chosen = [self._rows(at, step) for at in range(len(self._labels))]
@@ -403,19 +482,16 @@ class _Trained:
     def _truth(self, at: int, rows: Ints) -> torch.Tensor:
         return torch.from_numpy(self._survey.truth[rows, self._labels[at]].astype(np.float32))
 
-    @torch.no_grad()
-    def _helped(self) -> list[_Kept]:
-        kept = []
-        for at, label in enumerate(self._labels):
-            network, rows = self._network.take([at]).eval(), self._held[at]
-            linear = self._survey.linear[rows, label].astype(np.float64)
-            logits = network([self._projected_held[at]])[0].double().numpy()
-            truth = self._survey.truth[rows, label][:, None]
-            term, own = (log_losses(each[:, None], truth) for each in (linear, logits))
-            ahead = float(lead(term, own, self._survey.groups[rows])[0])
-            if ahead > GAIN and (term - own).sum() > MATTERS * base_losses(truth)[0]:
-                kept.append(_Kept(label, self._survey.candidates[label], network))
-        return kept
+    def _judged(self, at: int) -> _Fitted:
+        label, rows, projection = self._labels[at], self._held[at], self._projected_held[at]
+        network, groups = self._network.take([at]).eval(), self._survey.groups[rows]
+        truth = self._survey.truth[rows, label]
+        own = held_losses(network, projection, truth)
+        term = log_losses(self._survey.linear[rows, label].astype(np.float64), truth)
+        ahead = float(lead(term[:, None], own[:, None], groups)[0])
+        helps = ahead > GAIN and (term - own).sum() > MATTERS * base_losses(truth[:, None])[0]
+        shown = shows_evidence(network, projection, truth, groups, self._survey.rng(label, 3))
+        return _Fitted(label, self._survey.candidates[label], network, own, groups, bool(helps), shown)
 
 
 def _sampled(rows: Ints, rng: np.random.Generator, most: int) -> Ints:
@@ -433,7 +509,7 @@ class _Fitting:
 
     data: EventDataset
     vocabulary: Vocabulary
-    survey: _Survey
+    survey: Survey
 
 
 @dataclass(frozen=True)
@@ -459,7 +535,7 @@ class FocusedWork(Work[_Fitting]):
         data = shared_data(self.data, self.folder.parent)
         vocabulary = Vocabulary.from_json(folder / "vocabulary.json")
         arrays = {path.stem: np.load(path, allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
-        survey = _Survey(
+        survey = Survey(
             batches=Batches(data, vocabulary, self.max_length),
             config=self.config,
             size=len(vocabulary),
@@ -477,7 +553,7 @@ class FocusedWork(Work[_Fitting]):
                 label = state.survey.unsure_first()[unit]
                 write_unit(self.path(unit), {"left_over": bool(state.survey.is_left_over(label))})
                 return
-            kept = _Trained(state.survey, self.block(unit), self.config).run(deadline)
+            kept = fit_labels(state.survey, self.block(unit), self.config, deadline)
             term = _joined(kept, state.survey.size, self.config)
             write_tensors(self.path(unit), {} if term is None else term.to_tensors(), {})
 
@@ -503,7 +579,7 @@ class FocusedWork(Work[_Fitting]):
 
 
 def _kept(
-    work: FocusedWork, survey: _Survey, engine: Engine, progress: OnProgress | None, deadline: Deadline
+    work: FocusedWork, survey: Survey, engine: Engine, progress: OnProgress | None, deadline: Deadline
 ) -> list[_Kept]:
     """The networks of labels of which something is left over, as far as there is time."""
     unsure = survey.unsure_first()

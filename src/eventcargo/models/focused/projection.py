@@ -51,6 +51,29 @@ class Projection:
         slots = np.where((self.slots[:, :, None] == hidden[:, None, :]).any(axis=2), EMPTY, self.slots)
         return Projection(slots, self.places, self.times, self.before)
 
+    def exchange(self, slot: int, other: Ints) -> "Projection":
+        """The same with the events of a slot in each sequence replaced by those of another, `other` (P,).
+
+        They come at the same share of the sequence's places and of its time.
+        """
+        n_slots, (ends, lasts) = int(self.slots.max()), self._ends()
+        rows, entries = np.nonzero((self.slots != EMPTY) & (self.slots != n_slots) & (self.slots != slot))
+        given, from_entries = np.nonzero(self.slots[other] == slot)
+        takes = other[given], from_entries
+        share, time_share = ends[given] / ends[takes[0]], lasts[given] / np.maximum(lasts[takes[0]], 1e-9)
+        places = np.concatenate([self.places[rows, entries], self.places[takes] * share])
+        times = np.concatenate([self.times[rows, entries], self.times[takes] * time_share])
+        slots = np.concatenate([self.slots[rows, entries], np.full(len(given), slot)])
+        rows = np.concatenate([rows, given])
+        order = np.lexsort((slots, places, rows))
+        flat = rows[order], slots[order], places[order], times[order]
+        return _padded(*flat, ends, lasts, n_slots, max_events=len(rows))
+
+    def _ends(self) -> tuple[Floats, Floats]:
+        """Place and time of the end of each sequence."""
+        each, last = np.arange(len(self.slots)), (self.slots == self.slots.max()).argmax(axis=1)
+        return self.places[each, last], self.times[each, last]
+
     def widened(self, width: int) -> "Projection":
         """The same with empty entries up to a width."""
         more = ((0, 0), (0, width - self.width))
@@ -80,6 +103,21 @@ def project(
     at = np.arange(batch.ids.shape[1])
     slots = np.where((at > 0) & (at < ends[:, None]), slot_of[batch.ids], EMPTY)
     rows, places = np.nonzero(slots != EMPTY)
+    flat = rows, slots[rows, places], places, batch.times[rows, places]
+    return _padded(*flat, ends, batch.times[np.arange(len(ends)), ends], n_slots, max_events)
+
+
+def _padded(
+    rows: Ints,
+    slots: Ints,
+    places: Ints | Floats,
+    times: Floats,
+    ends: Ints | Floats,
+    lasts: Floats,
+    n_slots: int,
+    max_events: int,
+) -> Projection:
+    """Events in the order of rows and places, the last `max_events` of each row, and the end of each row."""
     counts = np.bincount(rows, minlength=len(ends))
     entries = (
         np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows] - np.maximum(counts - max_events, 0)[rows]
@@ -93,17 +131,16 @@ def project(
         np.zeros(shape, np.float32),
         np.zeros((*shape, 3 * N_BEFORE), np.float32),
     )
-    own, times = slots[rows, places], batch.times[rows, places]
     to = rows[kept], entries[kept]
-    result.slots[to], result.places[to], result.times[to] = own[kept], places[kept], times[kept]
-    result.before[to] = _before(rows, own, places, times)[kept]
+    result.slots[to], result.places[to], result.times[to] = slots[kept], places[kept], times[kept]
+    result.before[to] = _before(rows, slots, places, times)[kept]
     each = np.arange(len(ends))
     result.slots[each, n_kept], result.places[each, n_kept] = n_slots, ends
-    result.times[each, n_kept] = batch.times[each, ends]
+    result.times[each, n_kept] = lasts
     return result
 
 
-def _before(rows: Ints, slots: Ints, places: Ints, times: Floats) -> Floats:
+def _before(rows: Ints, slots: Ints, places: Ints | Floats, times: Floats) -> Floats:
     """Distance in events and in time to the last few occurrences of the same slot: (events, 3 * N_BEFORE)."""
     order = np.lexsort((places, slots, rows))
     codes = rows[order] * (int(slots.max(initial=0)) + 1) + slots[order]
