@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import eventcargo
 import eventcargo.cohort
 import eventcargo.discovery
+import eventcargo.intervention
 import eventcargo.models
 import eventcargo.report
 from eventcargo.cohort.config import COHORT, Cohort, read_cohort
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from eventcargo.edges import EdgeTable
     from eventcargo.events import EventDataset
     from eventcargo.graphs import LabelGraph
+    from eventcargo.intervention import Without
     from eventcargo.models.density import DensityModel
     from eventcargo.oneshot.explain import Explanation
     from eventcargo.sequences import EventSequence
@@ -153,6 +155,23 @@ class Cargo(WithParameters):
         ids = pl.Series("sequence_id", shown.sequence_ids.to_pylist(), dtype=pl.String)
         return pl.DataFrame(
             [ids, *(pl.Series(name, probabilities[:, at]) for at, name in enumerate(model.label_names))]
+        )
+
+    def without(self, events: Any, labels: Any = None, data: "EventDataset | None" = None) -> "list[Without]":
+        """How many fewer sequences would carry a label without event types, one or several.
+
+        A loaded estimator needs `data`. Without `labels`, they are those whose boundary has an event type.
+        """
+        shown = data if data is not None else getattr(self._fitted(), "_data", None)
+        if shown is None:
+            raise ConfigError("a loaded estimator has no data to count in; give data=")
+        return eventcargo.intervention.without(
+            self._fitted().graph_,
+            shown,
+            events,
+            labels,
+            verdicts=self.verdicts_,
+            n_controls=eventcargo.intervention.sampled_controls(self.cohort),
         )
 
     def score(self, truth: "LabelGraph") -> float:
