@@ -30,7 +30,7 @@ SEEDS = {"test": range(5), "validation": range(100, 105)}
 SIZES = (1_000, 3_000, 8_000, 20_000)
 """Sequences of each fleet."""
 
-RUN_SIZES = (3_000, 8_000)
+RUN_SIZES = (3_000,)
 """Sizes at which whole runs find the boundaries, too."""
 
 KINDS = ("unchanged", "false", "halved")

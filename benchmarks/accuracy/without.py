@@ -4,8 +4,9 @@ Every cause of the regimes `log_odds` and `noisy_or` is prevented in the simulat
 `without`: the same process, the same random numbers), in 100,000 sequences. The mean difference of the labels
 is the truth. `without` estimates it from data sets of 1,000 to 8,000 sequences in which nothing was
 prevented, given the true boundaries, those that IAMB finds, and those of `discover --preset fast`; so it does
-for pairs of causes of a label that are prevented together. Counted is, too, how often an answer comes with a
-warning. In the regime `confounded` the assumptions do not hold: a hidden cause raises the decoy and the label.
+for pairs of causes of a label that are prevented together. Counted is, too, how often the verdict warns of
+the answer. In the regime `confounded` the assumptions do not hold: a hidden cause raises the decoy and the
+label.
 
 Test seeds 0 to 4, validation seeds 100 to 104. Run:
 `.venv/bin/python -m benchmarks.accuracy.without [--seeds validation] [--docs docs/results.md]`
@@ -177,8 +178,8 @@ def row(key: tuple[Any, ...], own: list[dict[str, Any]]) -> dict[str, Any]:
 def table(rows: list[dict[str, Any]]) -> str:
     """The summary in Markdown."""
     lines = [
-        "| regime | prevented | boundaries | sequences | answers | covered | interval above / below the truth "
-        "| mean fewer, true | mean error | warned by the verdict |",
+        "| regime | prevented | boundaries | sequences | answers | covered | interval above / below the "
+        "truth | mean fewer, true | mean error | warned by the verdict |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for one in rows:

@@ -9,7 +9,8 @@ at, those that either graph has. Each pair is then measured in the data of both 
 - **frequency**: the share of the sequences with the label in which the event type occurs.
 
 The difference of both has a 95 % interval (`statistics.difference`) and a p-value that allows for the luck of
-the search that found it (`comparison.selection`). A change is reported if its p-value is a discovery among
+the search that found it (`comparison.selection`). An effect has changed only if it has whichever way causes
+are taken to combine (`comparison.scales`). A change is reported if its p-value is a discovery among
 all pairs looked at (Benjamini & Hochberg), effects and frequencies each among themselves.
 """
 
@@ -25,6 +26,7 @@ from threadpoolctl import threadpool_limits
 from eventcargo.comparison.changes import CHANGES, changes
 from eventcargo.comparison.config import CompareConfig
 from eventcargo.comparison.frequencies import frequencies
+from eventcargo.comparison.scales import Powers, power_p_values, powers
 from eventcargo.comparison.selection import Selection, search_threshold
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset
@@ -166,55 +168,74 @@ def _tested(
         for at, side in enumerate((first, second)):
             if progress is not None:
                 progress("compare", at / 2, 1.0, f"effects in {side.name}")
-            measured.append((_log_odds(side, union, pairs), _frequencies(side, union, pairs)))
+            measured.append(_Measured.of(side, union, pairs))
     if progress is not None:
         progress("compare", 1.0, 1.0)
-    (odds_a, share_a), (odds_b, share_b) = measured
+    a, b = measured
     graphs = [set(side.graph.edges.select("label", "event").iter_rows()) for side in (first, second)]
     found = [_found(*(pair in graph for graph in graphs)) for pair in pairs]
-    effect, share = Difference.of(odds_a, odds_b), Difference.of(share_a, share_b)
-    p_value, share_p_value = _p_values(first, second, found, (odds_a, odds_b), (effect, share))
+    effect, share = Difference.of(a.log_odds, b.log_odds), Difference.of(a.share, b.share)
+    p_value, share_p_value = _p_values(pairs, np.array(found) == "both", (a, b), (effect, share))
     effect_changed, share_changed = (_discoveries(one, alpha) for one in (p_value, share_p_value))
     table = {
         "label": pl.Series([label for label, _ in pairs], dtype=pl.String),
         "event": pl.Series([event for _, event in pairs], dtype=pl.String),
         "found": pl.Series(found, dtype=pl.String),
-        "change": pl.Series(changes(found, odds_a, odds_b, effect_changed, share_changed), dtype=pl.String),
+        "change": pl.Series(
+            changes(found, a.log_odds, b.log_odds, effect_changed, share_changed), dtype=pl.String
+        ),
         "frequency_changed": share_changed,
-        **_three("odds_a", np.exp(odds_a)),
-        **_three("odds_b", np.exp(odds_b)),
+        **_three("odds_a", np.exp(a.log_odds)),
+        **_three("odds_b", np.exp(b.log_odds)),
         **_three("ratio", np.exp(np.stack([effect.value, effect.low, effect.high]))),
         "p_value": p_value,
-        "frequency_a": share_a[0],
-        "frequency_b": share_b[0],
+        "frequency_a": a.share[0],
+        "frequency_b": b.share[0],
         **_three("frequency_difference", np.stack([share.value, share.low, share.high])),
         "frequency_p_value": share_p_value,
-        "untested": pl.Series(_untested(first, second, pairs, odds_a, odds_b), dtype=pl.String),
+        "untested": pl.Series(_untested(first, second, pairs, a.log_odds, b.log_odds), dtype=pl.String),
     }
     return _ranked(pl.DataFrame(table).with_columns(pl.selectors.float().fill_nan(None)))
 
 
+@dataclass(frozen=True)
+class _Measured:
+    """The pairs in the data of one run: log odds ratios and shares with intervals, (3, pairs), and powers."""
+
+    log_odds: Floats
+    share: Floats
+    powers: Powers
+    threshold: float
+    """what its search asks for, in standard errors"""
+
+    @classmethod
+    def of(cls, side: Side, union: LabelGraph, pairs: Sequence[Pair]) -> "_Measured":
+        return cls(
+            _log_odds(side, union, pairs),
+            _frequencies(side, union, pairs),
+            powers(side.data, union.boundaries),
+            search_threshold(len(side.data.event_names)),
+        )
+
+
 def _p_values(
-    first: Side,
-    second: Side,
-    found: Sequence[str],
-    log_odds: tuple[Floats, Floats],
+    pairs: Sequence[Pair],
+    in_both: NDArray[np.bool_],
+    sides: tuple[_Measured, _Measured],
     differences: tuple[Difference, Difference],
 ) -> tuple[Floats, Floats]:
     """The p-values of effects and frequencies; those of pairs that one search found allow for its luck.
 
     A frequency's is divided by the probability that the pair is looked at, an upper bound of what it is given
-    that it was.
+    that it was. An effect's is the larger of those on two scales (`comparison.scales`).
     """
-    effect, share = differences
-    asked = [search_threshold(len(side.data.event_names)) for side in (first, second)]
-    selection = Selection.of(*log_odds, (asked[0], asked[1]))
-    in_both = np.array(found, dtype=object) == "both"
-    by_luck = np.minimum(share.p_value / selection.looked_at, 1.0)
-    return (
-        np.where(in_both, effect.p_value, selection.p_value),
-        np.where(in_both, share.p_value, by_luck),
-    )
+    (a, b), (effect, share) = sides, differences
+    selection = Selection.of(a.log_odds, b.log_odds, (a.threshold, b.threshold))
+    of_odds = np.where(in_both, effect.p_value, selection.p_value)
+    of_power = power_p_values(a.powers, b.powers, pairs, (np.sign(a.log_odds[0]), np.sign(b.log_odds[0])))
+    of_share = np.minimum(share.p_value / selection.looked_at, 1.0)
+    larger = np.where(np.isnan(of_power), of_odds, np.maximum(of_odds, of_power))
+    return larger, np.where(in_both, share.p_value, of_share)
 
 
 def _three(name: str, values: Floats) -> dict[str, Floats]:

@@ -11,8 +11,11 @@ from eventcargo.report.static_page import text, write_static_page
 
 Row = Mapping[str, Any]
 
-COLUMNS = ("Label", "Event type", "Change", "In the graph of", "Odds ratio A", "Odds ratio B", "B / A", "")
-COLUMNS_AT_END = ("p", "Share A", "Share B")
+COLUMNS = ("Label", "Event type", "Change", "Graph", "Odds ratio A", "Odds ratio B", "B / A", "p")
+FIRST_NUMBER = 4
+"""The columns from here on hold numbers."""
+
+SHARES = {"Share A": "frequency_a", "Share B": "frequency_b"}
 
 TONES = {"gained": "promotes", "stronger": "promotes", "lost": "inhibits", "weaker": "inhibits"}
 """Colours of changes; all others have none."""
@@ -20,7 +23,7 @@ TONES = {"gained": "promotes", "stronger": "promotes", "lost": "inhibits", "weak
 MISSING = "-"
 """In place of a number that there is not."""
 
-WIDTH, HEIGHT, PAD = 180, 18, 6
+WIDTH, HEIGHT, PAD = 120, 14, 5
 """Of the drawing of an interval, in pixels."""
 
 LEAST_REACH, MOST_REACH = math.log(2), math.log(100)
@@ -67,7 +70,10 @@ def _folded(rows: Sequence[Row], reach: float) -> str:
 
 
 def _table(rows: Sequence[Row], reach: float) -> str:
-    heads = "".join(f'<th scope="col">{text(name)}</th>' for name in (*COLUMNS, *COLUMNS_AT_END))
+    heads = "".join(
+        f'<th scope="col"{" class=number" if at >= FIRST_NUMBER else ""}>{text(name)}</th>'
+        for at, name in enumerate((*COLUMNS, *SHARES))
+    )
     body = "".join(_row(row, reach) for row in rows)
     return f'<table class="cards"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
 
@@ -82,12 +88,11 @@ def _row(row: Row, reach: float) -> str:
         _cell(COLUMNS[5], _interval(row, "odds_b"), "number"),
     ]
     if row["untested"] is not None:
-        cells.append(f'<td colspan="3" class="faint">{text(row["untested"])}</td>')
+        cells.append(f'<td colspan="2" class="faint">{text(row["untested"])}</td>')
     else:
-        cells.append(_cell(COLUMNS[6], _interval(row, "ratio"), "number"))
-        cells.append(_cell("", _drawing(row, reach)))
-        cells.append(_cell(COLUMNS_AT_END[0], _p_value(row["p_value"]), "number"))
-    for name, key in zip(COLUMNS_AT_END[1:], ("frequency_a", "frequency_b"), strict=True):
+        cells.append(_cell(COLUMNS[6], _interval(row, "ratio", _drawing(row, reach)), "number"))
+        cells.append(_cell(COLUMNS[7], f'<span class="whole">{_p_value(row["p_value"])}</span>', "number"))
+    for name, key in SHARES.items():
         cells.append(_cell(name, MISSING if row[key] is None else f"{row[key]:.1%}", "number"))
     return f"<tr>{''.join(cells)}</tr>"
 
@@ -104,11 +109,13 @@ def _word(row: Row) -> str:
     return f'<span class="cause sign {TONES.get(change, "unclear")}">&nbsp;{text(words + also)}</span>'
 
 
-def _interval(row: Row, name: str) -> str:
+def _interval(row: Row, name: str, drawing: str = "") -> str:
+    """A ratio, its interval and a drawing of it, one below the other."""
     if row[name] is None:
         return MISSING
     low, high = (number(row[f"{name}_{end}"]) for end in ("low", "high"))
-    return f'<span class="whole">{number(row[name])}</span> <span class="faint whole">{low} to {high}</span>'
+    span = f'<span class="faint whole">{low} to {high}</span>'
+    return f'<span class="stack"><span class="whole">{number(row[name])}</span>{span}{drawing}</span>'
 
 
 def number(value: float) -> str:
@@ -178,7 +185,8 @@ def _reading(comparison: Comparison) -> str:
         "The odds ratio says by what factor the odds of the label are higher with the event type than "
         "without, given all other event types that either graph has for the label; with its 95 % interval.",
         "B / A is the ratio of the two odds ratios, 1 if the effect is the same; with its 95 % interval. The "
-        "p-value of an edge that only one graph has also allows for the luck of the search that found it.",
+        "p-value allows for more: for the luck of the search, if only one graph has the edge, and for other "
+        "ways in which causes combine than by odds.",
         "Share is the share of the sequences with the label in which the event type occurs.",
         f"A change is reported if it is a discovery at a false-discovery rate of {comparison.alpha:.0%} "
         "among all edges looked at. No change shown does not mean that there is none: wide intervals leave "

@@ -26,7 +26,7 @@ def search_threshold(n_event_types: int) -> float:
     """The effect, in standard errors, that a search asks of an event type that nothing else speaks for.
 
     >>> round(search_threshold(600), 2)
-    3.94
+    3.93
     """
     return float(-ndtri(SEARCH_ALPHA / 2 / max(n_event_types, 1)))
 

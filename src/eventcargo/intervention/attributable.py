@@ -203,8 +203,8 @@ def _answer(
     warnings = []
     if number.n_carrying < FEW:
         warnings.append(
-            f"of {counted(number.n_exposed, 'sequence')} with the event types only {number.n_carrying:,} carry "
-            "the label: the interval is rough"
+            f"of {counted(number.n_exposed, 'sequence')} with the event types only {number.n_carrying:,} "
+            "carry the label: the interval is rough"
         )
     if unmatched > MAX_UNMATCHED:
         warnings.append(
@@ -252,8 +252,8 @@ def _doubts(answer: Without, graph: LabelGraph, verdict: Verdict | None, n_contr
     strange = [event for event in answer.events if event not in graph.boundaries.get(answer.label, ())]
     if strange:
         yield (
-            f"{', '.join(strange)}: not in the boundary of {answer.label}, so by this graph without an effect "
-            "of its own; what it does by way of others is not counted"
+            f"{', '.join(strange)}: not in the boundary of {answer.label}, so by this graph without an "
+            "effect of its own; what it does by way of others is not counted"
         )
     if n_controls:
         yield (
