@@ -173,8 +173,9 @@ def table(rows: list[dict[str, Any]]) -> str:
     """The counts in Markdown."""
     lines = [
         "| regime | boundaries by | sequences of each fleet | effects | edges found by one search alone "
-        "| unchanged edges reported | false edges reported | halved edges found | halved in frequency |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| unchanged edges reported | false edges reported | halved edges found | of all halved "
+        "| reported in frequency |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         name = "`discover --preset fast`" if row["boundaries by"] == "fast" else "IAMB"
@@ -185,10 +186,17 @@ def table(rows: list[dict[str, Any]]) -> str:
             "half of them halved" if row["halved"] else "all the same",
             f"{row['found by one']:,} of {sum(row[f'{kind} edges'] for kind in KINDS):,}",
             *(_share(row, kind, "reported") for kind in KINDS),
-            _share(row, "halved", "frequency"),
+            f"{row['halved reported'] / row['halved in all']:.1%}" if row["halved"] else "-",
+            _of_all(row),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _of_all(row: dict[str, Any]) -> str:
+    """How many edges are reported to have changed in frequency; none has."""
+    count, edges = (sum(row[f"{kind} {what}"] for kind in KINDS) for what in ("frequency", "edges"))
+    return f"{count:,} of {edges:,} ({count / edges:.1%})"
 
 
 def _share(row: dict[str, Any], kind: str, what: str) -> str:

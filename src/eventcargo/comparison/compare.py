@@ -6,7 +6,7 @@ at, those that either graph has. Each pair is then measured in the data of both 
 
 - **effect**: the odds ratio of the event type given the presence of all other event types that either graph
   has for the label (`verification.odds_ratios`), the same adjustment in both;
-- **frequency**: the share of the sequences with the label in which the event type occurs.
+- **frequency**: the share of the sequences in which the event type occurs.
 
 The difference of both has a 95 % interval (`statistics.difference`) and a p-value that allows for the luck of
 the search that found it (`comparison.selection`). An effect has changed only if it has whichever way causes
@@ -175,8 +175,8 @@ def _tested(
     graphs = [set(side.graph.edges.select("label", "event").iter_rows()) for side in (first, second)]
     found = [_found(*(pair in graph for graph in graphs)) for pair in pairs]
     effect, share = Difference.of(a.log_odds, b.log_odds), Difference.of(a.share, b.share)
-    p_value, share_p_value = _p_values(pairs, np.array(found) == "both", (a, b), (effect, share))
-    effect_changed, share_changed = (_discoveries(one, alpha) for one in (p_value, share_p_value))
+    p_value = _effect_p_values(pairs, np.array(found) == "both", a, b, effect)
+    effect_changed, share_changed = (_discoveries(one, alpha) for one in (p_value, share.p_value))
     table = {
         "label": pl.Series([label for label, _ in pairs], dtype=pl.String),
         "event": pl.Series([event for _, event in pairs], dtype=pl.String),
@@ -192,7 +192,7 @@ def _tested(
         "frequency_a": a.share[0],
         "frequency_b": b.share[0],
         **_three("frequency_difference", np.stack([share.value, share.low, share.high])),
-        "frequency_p_value": share_p_value,
+        "frequency_p_value": share.p_value,
         "untested": pl.Series(_untested(first, second, pairs, a.log_odds, b.log_odds), dtype=pl.String),
     }
     return _ranked(pl.DataFrame(table).with_columns(pl.selectors.float().fill_nan(None)))
@@ -218,24 +218,17 @@ class _Measured:
         )
 
 
-def _p_values(
-    pairs: Sequence[Pair],
-    in_both: NDArray[np.bool_],
-    sides: tuple[_Measured, _Measured],
-    differences: tuple[Difference, Difference],
-) -> tuple[Floats, Floats]:
-    """The p-values of effects and frequencies; those of pairs that one search found allow for its luck.
+def _effect_p_values(
+    pairs: Sequence[Pair], in_both: NDArray[np.bool_], a: _Measured, b: _Measured, effect: Difference
+) -> Floats:
+    """The p-values of effects: the larger of those on two scales (`comparison.scales`).
 
-    A frequency's is divided by the probability that the pair is looked at, an upper bound of what it is given
-    that it was. An effect's is the larger of those on two scales (`comparison.scales`).
+    That of a pair that one search alone found allows for its luck.
     """
-    (a, b), (effect, share) = sides, differences
-    selection = Selection.of(a.log_odds, b.log_odds, (a.threshold, b.threshold))
-    of_odds = np.where(in_both, effect.p_value, selection.p_value)
+    luck = Selection.of(a.log_odds, b.log_odds, (a.threshold, b.threshold))
+    of_odds = np.where(in_both, effect.p_value, luck.p_value)
     of_power = power_p_values(a.powers, b.powers, pairs, (np.sign(a.log_odds[0]), np.sign(b.log_odds[0])))
-    of_share = np.minimum(share.p_value / selection.looked_at, 1.0)
-    larger = np.where(np.isnan(of_power), of_odds, np.maximum(of_odds, of_power))
-    return larger, np.where(in_both, share.p_value, of_share)
+    return np.where(np.isnan(of_power), of_odds, np.maximum(of_odds, of_power))
 
 
 def _three(name: str, values: Floats) -> dict[str, Floats]:

@@ -1,12 +1,16 @@
-"""Frequencies: in what share of the sequences with a label an event type occurs, with a 95 % interval."""
+"""Frequencies: in what share of the sequences an event type occurs, with a 95 % interval.
 
-from collections.abc import Iterable, Mapping, Sequence
+Of all sequences for which a label is known, not of those that carry it: how often a cause occurs among these
+changes with its effect, and with the effects of all other causes.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.events import EventDataset
-from eventcargo.statistics.contingency import Contingency
+from eventcargo.statistics.contingency import Contingency, Rows
 from eventcargo.statistics.design_effect import share_design_effect
 from eventcargo.statistics.intervals import jeffreys
 
@@ -15,7 +19,7 @@ Pair = tuple[str, str]
 
 
 def frequencies(data: EventDataset, boundaries: Mapping[str, Sequence[str]]) -> dict[Pair, Floats]:
-    """For each label and event type: share, lower and upper end, NaN if no sequence carries the label.
+    """For each label and event type: share, lower and upper end of its interval.
 
     Sequences of a group count as the design effect of the share has it.
 
@@ -28,24 +32,28 @@ def frequencies(data: EventDataset, boundaries: Mapping[str, Sequence[str]]) -> 
     return {pair: share for study in data.studies() for pair, share in _of_study(study, boundaries)}
 
 
-def _of_study(study: EventDataset, boundaries: Mapping[str, Sequence[str]]) -> Iterable[tuple[Pair, Floats]]:
+def _of_study(study: EventDataset, boundaries: Mapping[str, Sequence[str]]) -> Iterator[tuple[Pair, Floats]]:
     counts = Contingency(study.presence())
     numbers = {name: number for number, name in enumerate(study.event_names)}
-    for label, positives in zip(study.label_names, study.positives(), strict=True):
-        for event in boundaries.get(label, ()):
-            has = np.isin(positives, counts.rows(numbers[event])) if event in numbers else positives < 0
-            yield (label, event), _share(has, None if study.groups is None else study.groups[positives])
+    known = {label: boundaries.get(label, ()) for label in study.label_names}
+    shares = {
+        event: _share(study, counts.rows(numbers[event]))
+        for event in {event for events in known.values() for event in events}
+        if event in numbers
+    }
+    nothing = np.full(3, np.nan)
+    for label, events in known.items():
+        yield from (((label, event), shares.get(event, nothing)) for event in events)
 
 
-def _share(has: NDArray[np.bool_], groups: NDArray[np.int32] | None) -> Floats:
+def _share(study: EventDataset, rows: Rows) -> Floats:
     """The share of sequences that have the event type, and its interval."""
-    if not len(has):
-        return np.full(3, np.nan)
-    effect = 1.0 if groups is None else _design_effect(has, groups)
-    return np.array([has.mean(), *jeffreys(has.sum() / effect, len(has) / effect)])
+    k, n = float(len(rows)), float(len(study))
+    effect = _design_effect(study.group_numbers, rows) if study.groups is not None else 1.0
+    return np.array([k / n, *jeffreys(k / effect, n / effect)])
 
 
-def _design_effect(has: NDArray[np.bool_], groups: NDArray[np.int32]) -> float:
-    number = np.unique(groups, return_inverse=True)[1]
-    k, n = np.bincount(number, has), np.bincount(number).astype(np.float64)
+def _design_effect(group: NDArray[np.int64], rows: Rows) -> float:
+    n = np.bincount(group).astype(np.float64)
+    k = np.bincount(group[rows], minlength=len(n)).astype(np.float64)
     return float(share_design_effect(k.sum(), n.sum(), len(n), k @ k, k @ n, n @ n))

@@ -187,7 +187,8 @@ def _reading(comparison: Comparison) -> str:
         "B / A is the ratio of the two odds ratios, 1 if the effect is the same; with its 95 % interval. The "
         "p-value allows for more: for the luck of the search, if only one graph has the edge, and for other "
         "ways in which causes combine than by odds.",
-        "Share is the share of the sequences with the label in which the event type occurs.",
+        "Share is the share of all sequences in which the event type occurs. A change of that alone is a "
+        "change in frequency: the cause has become more or less frequent, its effect is not shown to differ.",
         f"A change is reported if it is a discovery at a false-discovery rate of {comparison.alpha:.0%} "
         "among all edges looked at. No change shown does not mean that there is none: wide intervals leave "
         "room for one.",
