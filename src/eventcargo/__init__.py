@@ -20,6 +20,7 @@ if "OMP_WAIT_POLICY" not in os.environ:
 if TYPE_CHECKING:
     from eventcargo.baselines import find_boundaries
     from eventcargo.cohort import Cohort
+    from eventcargo.comparison.compare import compare
     from eventcargo.discovery import Cargo, DiscoverConfig, discover
     from eventcargo.edges import EdgeTable
     from eventcargo.errors import ConfigError, DataError, EventCargoError, EventCargoWarning
@@ -43,6 +44,7 @@ else:
         {
             "baselines": "find_boundaries",
             "cohort": "Cohort",
+            "comparison.compare": "compare",
             "discovery": "Cargo DiscoverConfig discover",
             "edges": "EdgeTable",
             "errors": "ConfigError DataError EventCargoError EventCargoWarning",
@@ -80,6 +82,7 @@ __all__ = [
     "LabelGraph",
     "ReadConfig",
     "Vocabulary",
+    "compare",
     "discover",
     "evaluate",
     "explain",

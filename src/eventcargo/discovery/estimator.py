@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import eventcargo
 import eventcargo.cohort
 import eventcargo.discovery
+import eventcargo.intervention
 import eventcargo.oneshot
 import eventcargo.prediction
 import eventcargo.report
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from eventcargo.edges import EdgeTable
     from eventcargo.events import EventDataset
     from eventcargo.graphs import LabelGraph
+    from eventcargo.intervention import Without
     from eventcargo.models.density import DensityModel
     from eventcargo.oneshot.explain import Explanation
     from eventcargo.sequences import EventSequence
@@ -186,6 +188,23 @@ class Cargo(WithParameters):
         unknown = eventcargo.prediction.unknown_events(self._model(), shown)
         eventcargo.prediction.warn_of_unknown(unknown, shown)
         return shown
+
+    def without(self, events: Any, labels: Any = None, data: "EventDataset | None" = None) -> "list[Without]":
+        """How many fewer sequences would carry a label without event types, one or several.
+
+        A loaded estimator needs `data`. Without `labels`, they are those whose boundary has an event type.
+        """
+        shown = data if data is not None else getattr(self._fitted(), "_data", None)
+        if shown is None:
+            raise ConfigError("a loaded estimator has no data to count in; give data=")
+        return eventcargo.intervention.without(
+            self._fitted().graph_,
+            shown,
+            events,
+            labels,
+            verdicts=self.verdicts_,
+            n_controls=eventcargo.intervention.sampled_controls(self.cohort),
+        )
 
     def score(self, truth: "LabelGraph") -> float:
         """Macro F1 of the boundaries against the true ones; `evaluate` gives more scores."""

@@ -4,19 +4,17 @@ Names enter the page only as data: JSON that cannot close a tag, which the scrip
 markup. A content security policy allows this one script and blocks all network access.
 """
 
-import base64
-import hashlib
 import json
 import warnings
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from eventcargo.errors import DataError, EventCargoWarning
+from eventcargo.errors import EventCargoWarning
 from eventcargo.files import atomic_file
 from eventcargo.report.page_data import PageData, build_page_data
 from eventcargo.report.report_input import ReportInput
+from eventcargo.report.static_page import STYLES, as_bytes, joined_sources, page_source, policy_hash
 
 LIMIT = 10_000_000
 """Largest page in bytes; a page above it shows fewer sequences."""
@@ -24,7 +22,6 @@ LIMIT = 10_000_000
 SEQUENCES = (8, 6, 4, 2, 1, 0)
 """Sequences per label to try, until the page is within its limit."""
 
-STYLES = ("page.css", "figures.css")
 SCRIPTS = (
     "elements.js",
     "labels.js",
@@ -34,7 +31,7 @@ SCRIPTS = (
     "label.js",
     "routes.js",
 )
-"""Files of the page's style and script, in the order in which they are joined."""
+"""Files of the page's script, in the order in which they are joined."""
 
 
 def write_report(path: str | Path, content: ReportInput, limit: int = LIMIT) -> None:
@@ -70,35 +67,19 @@ def render(content: PageData) -> bytes:
     """The page as bytes."""
     blocks = [_block("overview", content.overview)]
     blocks += [_block(f"part-{number}", part) for number, part in enumerate(content.labels)]
-    style, script = _joined(STYLES), "'use strict';\n(() => {\n" + _joined(SCRIPTS) + "})();\n"
-    page = Template(_source("page.html")).substitute(
+    style = joined_sources(STYLES)
+    script = "'use strict';\n(() => {\n" + joined_sources(SCRIPTS) + "})();\n"
+    page = Template(page_source("page.html")).substitute(
         style=style,
         script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style_hash=policy_hash(style),
+        script_hash=policy_hash(script),
         data="\n".join(blocks),
     )
-    try:
-        return page.encode("utf-8")
-    except UnicodeEncodeError as error:
-        name = page[max(0, error.start - 20) : error.end + 20]
-        raise DataError(f"a name is not valid Unicode, near {name!a}; rename it") from None
+    return as_bytes(page)
 
 
 def _block(name: str, value: Any) -> str:
     """Data for the script; without "<", it cannot end its element or begin another."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return f'<script type="application/json" id="{name}">{text.replace("<", chr(92) + "u003c")}</script>'
-
-
-def _joined(names: tuple[str, ...]) -> str:
-    return "".join(_source(name) for name in names)
-
-
-def _source(name: str) -> str:
-    return (files("eventcargo.report") / "template" / name).read_text("utf-8")
-
-
-def _hash(text: str) -> str:
-    """The hash by which the content security policy allows a text."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()

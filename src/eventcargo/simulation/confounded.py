@@ -19,6 +19,7 @@ from eventcargo.simulation.arrangement import (
     shuffled_places,
 )
 from eventcargo.simulation.background import draw_times
+from eventcargo.simulation.prevention import leave_out, prevented_types
 from eventcargo.simulation.rules import flip
 from eventcargo.simulation.simulated import Cause, Columns, Simulated, assemble, event_names
 
@@ -41,6 +42,8 @@ class ConfoundedConfig(DenseConfig):
     """probability that the hidden cause produces the label"""
     leak: float = setting(0.02, ge=0, le=1)
     """probability of the label without any cause"""
+    without: tuple[str, ...] = ()
+    """event type that is prevented, with all that it would have caused; repeat for more"""
 
 
 def simulate_confounded(config: ConfoundedConfig, seed: int = 0) -> Simulated:
@@ -49,12 +52,13 @@ def simulate_confounded(config: ConfoundedConfig, seed: int = 0) -> Simulated:
     >>> simulate_confounded(ConfoundedConfig(sequences=10, labels=1)).rules
     {'L000': 'E00002 | hidden cause, which also raises E00011'}
     """
-    rng = np.random.default_rng(seed)
+    rng, absent = np.random.default_rng(seed), prevented_types(config.without, config.event_types)
     cast = Roles.draw(rng, config)
     shape = (config.sequences, config.labels)
     has_cause, hidden = rng.random(shape) < config.cause_share, rng.random(shape) < config.hidden_share
     has_decoy = rng.random(shape) < np.where(hidden, config.decoy, config.decoy_alone)
-    spared = (1 - config.strength * has_cause) * (1 - config.hidden_strength * hidden) * (1 - config.leak)
+    acting = has_cause & ~np.isin(cast.causes[:, 0], absent)
+    spared = (1 - config.strength * acting) * (1 - config.hidden_strength * hidden) * (1 - config.leak)
     holds = rng.random(shape) >= spared
     present = [np.where(has_cause, cast.causes[:, 0], UNUSED), np.where(has_decoy, cast.causes[:, 1], UNUSED)]
     fillers = cast.draw_fillers(rng, draw_sequence_lengths(rng, config) - cast.causes.size)
@@ -67,4 +71,5 @@ def simulate_confounded(config: ConfoundedConfig, seed: int = 0) -> Simulated:
         Cause({x: 1}, f"{names[x]} | hidden cause, which also raises {names[decoy]}")
         for x, decoy in cast.causes.tolist()
     ]
-    return assemble("confounded", config, seed, Columns(lengths, events, times, carried), truth)
+    columns = leave_out(Columns(lengths, events, times, carried), absent)
+    return assemble("confounded", config, seed, columns, truth)

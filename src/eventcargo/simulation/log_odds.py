@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from eventcargo.config import check_at_least, setting
 from eventcargo.simulation.background import draw_times
+from eventcargo.simulation.prevention import leave_out, prevented_types
 from eventcargo.simulation.scattered import (
     MIN_COMMON,
     ScatteredConfig,
@@ -52,6 +53,8 @@ class LogOddsConfig(ScatteredConfig):
     """lowest share of sequences in which a cause occurs"""
     cause_share_max: float = setting(0.3, gt=0, lt=1)
     """highest share of sequences in which a cause occurs"""
+    without: tuple[str, ...] = ()
+    """event type that is prevented, with all that it would have caused; repeat for more"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,17 +69,18 @@ def simulate_log_odds(config: LogOddsConfig, seed: int = 0) -> Simulated:
     >>> simulate_log_odds(LogOddsConfig(sequences=10, labels=1, causes_max=3)).rules
     {'L000': 'odds: E00576 x 5.69, E00229 x 5.69, E00363 x 2.68'}
     """
-    rng = np.random.default_rng(seed)
+    rng, absent = np.random.default_rng(seed), prevented_types(config.without, config.event_types)
     owners = draw_owners(rng, config.labels, config.causes_min, config.causes_max)
     causes = rng.permutation(config.event_types).astype(np.int32)[: len(owners)]
     shifts = _draw_shifts(rng, config, owners)
     shares = rng.uniform(config.cause_share_min, config.cause_share_max, len(owners))
     present = rng.random((config.sequences, len(owners))) < shares
-    carried = _draw_labels(rng, config, present, shifts * (owners == np.arange(config.labels)[:, None]))
+    acting = present & ~np.isin(causes, absent)
+    carried = _draw_labels(rng, config, acting, shifts * (owners == np.arange(config.labels)[:, None]))
     lengths, events = amid_background(rng, config, causes, present, rng.random(present.shape))
     names = event_names(config.event_types)
     truth = [_cause(names, causes[own], shifts[own]) for own in _groups(owners, config.labels)]
-    columns = Columns(lengths, events, draw_times(rng, lengths), carried)
+    columns = leave_out(Columns(lengths, events, draw_times(rng, lengths), carried), absent)
     return assemble("log_odds", config, seed, columns, truth)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from eventcargo.config import check_at_least, setting
 from eventcargo.simulation.arrangement import UNUSED
 from eventcargo.simulation.background import draw_times
+from eventcargo.simulation.prevention import leave_out, prevented_types
 from eventcargo.simulation.scattered import (
     MIN_COMMON,
     ScatteredConfig,
@@ -56,6 +57,8 @@ class NoisyOrConfig(ScatteredConfig):
     """share of causes with a precursor, which occurs as often as its cause and acts only through it"""
     precursor_chance: float = setting(0.5, ge=0, le=1)
     """probability of a cause if its precursor occurs"""
+    without: tuple[str, ...] = ()
+    """event type that is prevented, with all that it would have caused; repeat for more"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,14 +74,14 @@ def simulate_noisy_or(config: NoisyOrConfig, seed: int = 0) -> Simulated:
     >>> simulate_noisy_or(config).rules
     {'L000': 'E00133 (0.32) | E00202 (0.18, followed by E00088, raised by E00036)'}
     """
-    rng = np.random.default_rng(seed)
+    rng, absent = np.random.default_rng(seed), prevented_types(config.without, config.event_types)
     cast = Cast.draw(rng, config)
-    occurs = _draw_occurrences(rng, config, cast)
+    occurs = _draw_occurrences(rng, config, cast, absent)
     carried = noisy_or(rng, occurs.causes, cast.strengths, cast.owners, config.leak)
     types = np.concatenate([cast.causes, cast.companions, cast.precursors])
     present = np.concatenate([occurs.causes, occurs.companions, occurs.precursors], axis=1)
     lengths, events = amid_background(rng, config, types, present, _draw_places(rng, occurs))
-    columns = Columns(lengths, events, draw_times(rng, lengths), carried)
+    columns = leave_out(Columns(lengths, events, draw_times(rng, lengths), carried), absent)
     return assemble("noisy_or", config, seed, columns, cast.truth(config))
 
 
@@ -141,19 +144,24 @@ class Occurrences:
     precursors: NDArray[np.bool_]
 
 
-def _draw_occurrences(rng: np.random.Generator, config: NoisyOrConfig, cast: Cast) -> Occurrences:
-    """Precursors first, then causes, then companions.
+def _draw_occurrences(
+    rng: np.random.Generator, config: NoisyOrConfig, cast: Cast, absent: NDArray[np.int64]
+) -> Occurrences:
+    """Precursors first, then causes, then companions; the types in `absent` do not occur.
 
     A cause keeps its share: without its precursor it occurs as much less often as it occurs more often with
     it.
     """
     shape = (config.sequences, len(cast.causes))
-    precursors = (rng.random(shape) < cast.shares) & (cast.precursors != UNUSED)
+    allowed = [
+        ~np.isin(types, [UNUSED, *absent]) for types in (cast.precursors, cast.causes, cast.companions)
+    ]
+    precursors = (rng.random(shape) < cast.shares) & allowed[0]
     without = cast.shares * (1 - config.precursor_chance) / (1 - cast.shares)
     without = np.where(cast.precursors == UNUSED, cast.shares, without)
-    causes = rng.random(shape) < np.where(precursors, config.precursor_chance, without)
+    causes = (rng.random(shape) < np.where(precursors, config.precursor_chance, without)) & allowed[1]
     chance = np.where(causes, config.companion_chance, config.companion_alone)
-    companions = (rng.random(shape) < chance) & (cast.companions != UNUSED)
+    companions = (rng.random(shape) < chance) & allowed[2]
     return Occurrences(causes, companions, precursors)
 
 

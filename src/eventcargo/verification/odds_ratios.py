@@ -5,7 +5,7 @@ the odds of the label are four times as high. It is that of presence, whatever e
 that acts by its order, number or time alone has an odds ratio near 1.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -50,6 +50,16 @@ def odds_ratios(graph: LabelGraph, data: EventDataset) -> LabelGraph:
 
 def _of_study(graph: LabelGraph, study: EventDataset) -> Iterator[tuple[str, str, float, float, float]]:
     """Label, event type, odds ratio and its interval, for the labels of one study."""
+    for label, members, patterns in boundary_patterns(study, graph.boundaries):
+        found = OddsRatios.of(patterns)
+        for at, event in enumerate(members):
+            yield label, event, float(found.ratio[at]), float(found.low[at]), float(found.high[at])
+
+
+def boundary_patterns(
+    study: EventDataset, boundaries: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, Sequence[str], PatternCounts]]:
+    """Every label of a study that has a boundary, its members, and the patterns in which these occur."""
     counts = Contingency(study.presence())
     numbers = {name: number for number, name in enumerate(study.event_names)}
 
@@ -57,10 +67,11 @@ def _of_study(graph: LabelGraph, study: EventDataset) -> Iterator[tuple[str, str
         return [counts.rows(numbers[name]) if name in numbers else NOWHERE for name in names]
 
     for label, positives in zip(study.label_names, study.positives(), strict=True):
-        if not (members := graph.boundaries.get(label, [])):
+        if not (members := boundaries.get(label, ())):
             continue
         adjusted = rows([name for name in study.kinds.adjusted if name not in members])
-        patterns = PatternCounts.of_rows(rows(members), positives, len(study), adjusted, study.groups)
-        found = OddsRatios.of(patterns)
-        for at, event in enumerate(members):
-            yield label, event, float(found.ratio[at]), float(found.low[at]), float(found.high[at])
+        yield (
+            label,
+            members,
+            PatternCounts.of_rows(rows(members), positives, len(study), adjusted, study.groups),
+        )
