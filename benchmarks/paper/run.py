@@ -72,8 +72,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--event-types", type=int, default=2_000)
     made.add_argument("--labels", type=int, default=50)
     made.add_argument("--tested", type=int, default=250, help="unseen sequences for the paper's test")
-    made.add_argument("--steps", type=int, default=2_500, help="of training; 0: by --minutes")
-    made.add_argument("--minutes", type=float, default=2.5, help="whole runs take two or three times that")
+    made.add_argument("--steps", type=int, default=10_000, help="of training; 0: by --minutes")
+    made.add_argument(
+        "--minutes", type=float, default=60.0, help="limit; whole runs may take two or three times that"
+    )
     made.add_argument("--limit", type=float, default=60.0, help="seconds for each of pyCausalFS")
     made.add_argument("--seed", type=int, default=0)
     made.add_argument("--parts", type=Path, default=PARTS / "paper")
