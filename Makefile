@@ -92,9 +92,10 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.scale.cohort
 	$(BIN)/python -m benchmarks.speed.pooled
 	$(BIN)/python -m benchmarks.speed.focused
+	$(BIN)/python -m benchmarks.scale.focused
 	$(BIN)/python -m benchmarks.accuracy.null_labels
 	$(BIN)/python -m benchmarks.accuracy.arrangements
-	$(BIN)/python -m benchmarks.accuracy.unnamed
+	$(BIN)/python -m benchmarks.accuracy.unnamed --docs docs/results.md
 	$(BIN)/python -m benchmarks.accuracy.run --cases weak --docs docs/results.md
 	$(BIN)/python -m benchmarks.accuracy.run --figure docs/accuracy.png --docs docs/results.md
 

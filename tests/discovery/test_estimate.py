@@ -54,6 +54,17 @@ def test_the_default_ends_after_its_trial_and_the_paper_s_preset_uses_its_time()
     assert paper.steps[0].seconds == DiscoverConfig(preset="paper").train.time_limit
 
 
+def test_what_focused_networks_cost_is_counted_where_there_are_any() -> None:
+    data = simulate("chain", sequences=500).data
+    ours, without, paper = (
+        estimate(data, config).steps[0]
+        for config in (DiscoverConfig(), DiscoverConfig(focused=False), DiscoverConfig(preset="paper"))
+    )
+    assert 0.2 < ours.seconds - without.seconds < 1.0
+    assert "focused networks where it leaves something over" in ours.words
+    assert not any("focused" in step.words for step in (without, paper))
+
+
 def test_training_takes_no_longer_than_its_limit() -> None:
     data, config = simulate("chain", sequences=50).data, DiscoverConfig(max_time="4s")
     assert estimate(data, config).steps[0].seconds == config.train.time_limit

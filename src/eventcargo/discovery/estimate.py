@@ -92,6 +92,14 @@ MEMORY: Mapping[str, float] = {
 }
 """Bytes of a run by amount, besides those of weights; fitted by the same script."""
 
+SURVEY_SECONDS, SURVEYED, SURVEY_A_PAIR = 3.0, 5_000, 4.6e-7
+"""Seconds of looking for what the linear term leaves over, from so many sequences on, and those more for each
+pair of a label and an event type; fitted to runs of `benchmarks/scale/focused.py`."""
+
+SECONDS_A_NETWORK = 5.0
+"""Processor seconds of the focused network of a label, by the same script; which labels need one is not known
+before the linear term is fitted."""
+
 SECONDS_AN_EVENT = {"total": 0.0, "prefix": 2.5e-4, "paper": 9e-4}
 """Seconds of phase 1 per event, besides those in `COSTS`, which are those of the test `total`."""
 
@@ -160,11 +168,18 @@ def estimate(data: "EventDataset", config: DiscoverConfig) -> Estimate:
 def stage_costs(data: "EventDataset", config: DiscoverConfig) -> dict[str, float]:
     """Processor seconds of every stage without a limit, with the test `total`.
 
-    Training is `linear term` and `network`, the trial of the network.
+    Training is `linear term`, `focused`, which is what every run needs for focused networks, and `network`,
+    the trial of the Transformer.
     """
     cost = {stage: weigh(terms, _amounts_of(data, config)) for stage, terms in COSTS.items()}
+    n_pairs = len(data.label_names) * len(data.event_names)
+    cost["focused"] = SURVEY_SECONDS * min(1.0, len(data) / SURVEYED) + SURVEY_A_PAIR * n_pairs
     cost["network"] *= _weights_of_blocks(config.transformer) / _weights_of_blocks(SIZES["small"])
-    left_out = {"linear term": not config.transformer.linear, "verify": not config.verifies}
+    left_out = {
+        "linear term": not config.transformer.linear,
+        "focused": not _has_focused(config),
+        "verify": not config.verifies,
+    }
     return {stage: 0.0 if left_out.get(stage) else seconds for stage, seconds in cost.items()}
 
 
@@ -230,18 +245,26 @@ def weigh(terms: Mapping[str, float], amount: Mapping[str, float]) -> float:
 
 
 def _training_words(config: DiscoverConfig, weights: int) -> str:
+    term = "a linear term" if config.transformer.linear else ""
+    if _has_focused(config):
+        more = f"about {SECONDS_A_NETWORK:.0f} s a label more"
+        term += f", focused networks where it leaves something over ({more})"
+    term += " and " if term else ""
     if _is_tried(config):
-        return f"a linear term and {TRIAL} steps of a Transformer of {weights:,} weights, more if they help"
-    term = "a linear term and " if config.transformer.linear else ""
+        return f"{term}{TRIAL} steps of a Transformer of {weights:,} weights, more if they help"
     return f"{term}a Transformer of {weights:,} weights, at most"
 
 
 def _training_seconds(config: DiscoverConfig, cost: Mapping[str, float]) -> float:
-    """Seconds of the linear term and the trial, or of all the time that training may use."""
+    """Seconds of the linear term, the survey and the trial, or of all the time that training may use."""
     limit = config.train.time_limit
     if not _is_tried(config):
         return limit
-    return min(limit, cost["linear term"] + cost["network"])
+    return min(limit, cost["linear term"] + cost["focused"] + cost["network"])
+
+
+def _has_focused(config: DiscoverConfig) -> bool:
+    return config.transformer.linear and config.transformer.focused
 
 
 def _is_tried(config: DiscoverConfig) -> bool:
