@@ -85,7 +85,8 @@ ROUNDS = 3
 """Times that a network is fitted again without candidates, at most."""
 
 WORSE = 2.0
-"""Standard errors by which a network without some candidates may have a higher held-out loss."""
+"""Standard errors by which a network without some candidates may have a higher held-out loss, and by which a
+network may be behind the linear term to be fitted again without some."""
 
 PIECES = (12, 6, 6)
 """Pieces into which counts, distances and times are cut."""
@@ -158,12 +159,19 @@ class _Fitted(_Kept):
 
     losses: Floats  # (sequences of the fold,)
     groups: Ints
-    helps: bool
+    ahead: float  # standard errors by which the network lowers the loss of the linear term
+    matters: bool  # whether it lowers it by enough
     shown: NDArray[np.bool_]  # (candidates,) whether there is evidence for them
 
     @property
-    def n_doubtful(self) -> int:
-        return int((~self.shown & (self.candidates > 0)).sum())
+    def helps(self) -> bool:
+        return self.ahead > GAIN and self.matters
+
+    @property
+    def may_do_with_fewer(self) -> bool:
+        """Whether it is worth fitting again without the candidates that show no evidence."""
+        is_doubtful = ~self.shown & (self.candidates > 0)
+        return bool(is_doubtful.any() and self.shown.any()) and self.ahead > -WORSE
 
     def is_clearly_better_than(self, other: "_Fitted") -> bool:
         return float(lead(other.losses[:, None], self.losses[:, None], self.groups)[0]) > WORSE
@@ -176,7 +184,7 @@ def fit_labels(
     fitted = {one.label: one for one in _Trained(survey, labels, config).run(deadline)}
     doubtful = list(fitted.values())
     for _ in range(ROUNDS):
-        doubtful = [one for one in doubtful if one.n_doubtful and one.shown.any()]
+        doubtful = [one for one in doubtful if one.may_do_with_fewer]
         if not doubtful or deadline.is_over:
             break
         fewer = survey.with_candidates({one.label: one.candidates * one.shown for one in doubtful})
@@ -489,9 +497,9 @@ class _Trained:
         own = held_losses(network, projection, truth)
         term = log_losses(self._survey.linear[rows, label].astype(np.float64), truth)
         ahead = float(lead(term[:, None], own[:, None], groups)[0])
-        helps = ahead > GAIN and (term - own).sum() > MATTERS * base_losses(truth[:, None])[0]
+        matters = bool((term - own).sum() > MATTERS * base_losses(truth[:, None])[0])
         shown = shows_evidence(network, projection, truth, groups, self._survey.rng(label, 3))
-        return _Fitted(label, self._survey.candidates[label], network, own, groups, bool(helps), shown)
+        return _Fitted(label, self._survey.candidates[label], network, own, groups, ahead, matters, shown)
 
 
 def _sampled(rows: Ints, rng: np.random.Generator, most: int) -> Ints:
