@@ -8,11 +8,13 @@ from eventcargo.events import EventDataset
 from eventcargo.models.focused.fit import (
     FocusedConfig,
     Survey,
+    _Fitted,
     _Trained,
     fit_focused,
     left_over,
     unsure_share,
 )
+from eventcargo.models.focused.network import FocusedNetwork
 from eventcargo.models.focused.term import HELD_FOLD, FocusedTerm
 from eventcargo.models.linear.fit import fit_linear
 from eventcargo.models.linear.term import LinearTerm
@@ -143,3 +145,22 @@ def test_scores_of_what_is_left_over_are_standard_normal_without_cause_and_large
     assert 2.0 < left_over(features, y, logits) < 4.5
     y = rng.random(4_000) < 1 / (1 + np.exp(-logits - features[:, 7]))
     assert left_over(features, y, logits) > 10
+
+
+@pytest.mark.parametrize(
+    ("shown", "ahead", "again"),
+    [
+        ([True, True], 5.0, False),  # nothing to drop
+        ([True, False], 5.0, True),
+        ([True, False], -1.0, True),
+        ([True, False], -9.0, False),  # the linear term clearly leads
+        ([False, False], 5.0, False),  # nothing would be left
+    ],
+)
+def test_a_network_is_fitted_again_only_where_that_may_help(
+    shown: list[bool], ahead: float, again: bool
+) -> None:
+    candidates = np.array([4, 5])
+    network: FocusedNetwork = None  # type: ignore[assignment]  # not asked
+    fitted = _Fitted(0, candidates, network, np.zeros(0), candidates, ahead, True, np.array(shown))
+    assert fitted.may_do_with_fewer == again
