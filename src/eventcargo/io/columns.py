@@ -131,10 +131,13 @@ def _note(
 
 
 def _kept(values: pa.Array, mask: NDArray[np.bool_]) -> pa.Array:
-    """The values that a mask marks; types that Arrow cannot filter are kept or left as a whole."""
+    """The values that a mask marks."""
     if mask.all():
         return values
-    return values.filter(pa.array(mask)) if mask.any() else values[:0]
+    try:
+        return values.filter(pa.array(mask)) if mask.any() else values[:0]
+    except pa.ArrowNotImplementedError:  # lists of views of text, for one
+        return pa.array([one for one, stays in zip(values.to_pylist(), mask, strict=True) if stays])
 
 
 def _ids(values: pa.Array, lost: NDArray[np.bool_]) -> set[str]:

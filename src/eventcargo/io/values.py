@@ -58,7 +58,7 @@ class ValueColumn:
         kind = values.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             advice = f"use numbers, not the type {kind}"
-            return np.zeros(0), bad_values(self._subject, advice, np.ones(len(values), bool), values)
+            return np.zeros(0), bad_values(self._subject, advice, pc.is_valid(values), values)
         numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return self._checked(numbers, values, inexact(self._subject, values, "subtract an offset"))
 
