@@ -96,6 +96,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.accuracy.null_labels
 	$(BIN)/python -m benchmarks.accuracy.arrangements
 	$(BIN)/python -m benchmarks.accuracy.unnamed --docs docs/results.md
+	$(BIN)/python -m benchmarks.reliability.damaged --docs docs/results.md
+	$(BIN)/python -m benchmarks.reliability.kills --docs docs/results.md
+	$(BIN)/python -m benchmarks.reliability.checksums --docs docs/results.md
 	$(BIN)/python -m benchmarks.accuracy.run --cases weak --docs docs/results.md
 	$(BIN)/python -m benchmarks.accuracy.run --figure docs/accuracy.png --docs docs/results.md
 

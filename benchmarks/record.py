@@ -52,6 +52,11 @@ def save(name: str, result: dict[str, Any], out: Path | None = None) -> Path:
     return path
 
 
+def saved(name: str) -> dict[str, Any]:
+    """A published result."""
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
 def filled(text: str, made: Mapping[str, str]) -> str:
     """A text with tables in place of what stands between `<!-- NAME -->` and `<!-- end -->`."""
     for name, table in made.items():

@@ -78,6 +78,17 @@ def test_a_folder_with_missing_shards_is_refused(tmp_path: Path) -> None:
         EdgeTable.read(tmp_path)
 
 
+def test_a_flipped_bit_of_a_shard_is_noticed(tmp_path: Path) -> None:
+    folder = EdgeFolder.create(tmp_path, {"shards": 1}, resume=False)
+    folder.write(0, table())
+    for path in sorted(folder.shard(0).glob("*.parquet")):
+        content = path.read_bytes()
+        path.write_bytes(content[:10] + bytes([content[10] ^ 4]) + content[11:])
+        with pytest.raises(DataError, match=f"shard-00000 is damaged: {path.name} has the checksum"):
+            EdgeTable.read(tmp_path)
+        path.write_bytes(content)
+
+
 def test_a_truncated_shard_is_refused_by_name(tmp_path: Path) -> None:
     folder = EdgeFolder.create(tmp_path, {"shards": 1}, resume=False)
     folder.write(0, table())

@@ -327,3 +327,23 @@ def test_offsets_of_known_labels_that_fall_are_refused(half_known: Path) -> None
     reseal(half_known)
     with pytest.raises(DataError, match=r"known_offsets\.npy does not rise from 0 to 4"):
         EventDataset.load(half_known)
+
+
+@pytest.mark.parametrize("name", [*COLUMN_FILES, "sequence_ids.arrow"])
+def test_a_flipped_bit_is_noticed_when_a_data_set_is_opened(
+    tiny: EventDataset, tmp_path: Path, name: str
+) -> None:
+    tiny.save(tmp_path / "d")
+    path = tmp_path / "d" / name
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=f"d is damaged: {name} has the checksum"):
+        EventDataset.load(tmp_path / "d")
+
+
+def test_a_data_set_is_opened_without_reading_it_if_asked(tiny: EventDataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "d")
+    path = tmp_path / "d" / "times.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+    assert len(EventDataset.load(tmp_path / "d", verify=False)) == 4

@@ -6,7 +6,7 @@ python -m benchmarks.reliability.checksums --docs docs/results.md
 import argparse
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from eventcargo import EventDataset, read_events, write_events
@@ -16,7 +16,7 @@ from eventcargo.models.loading import load_model
 from eventcargo.models.pretrained import read_tensors
 from eventcargo.simulation import simulate
 
-from benchmarks.record import provenance, save, show
+from benchmarks.record import provenance, save, saved, show
 
 REPEATS = 5
 
@@ -36,7 +36,11 @@ def main() -> None:
     parser.add_argument("--sequences", type=int, default=100_000)
     parser.add_argument("--docs", type=Path, default=None, help="text that has a place for the table")
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--saved", action="store_true", help="only show the table of the saved result")
     options = parser.parse_args()
+    if options.saved:
+        show({"checksums": table(saved("checksums")["shares"])}, options.docs)
+        return
     data = simulate("fleet", sequences=options.sequences, seed=0).data
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -63,9 +67,13 @@ def main() -> None:
         "the same, beside reading the same data from Parquet": extra / figures["tables"],
         "the same, beside one pass over the events (`presence`)": extra / figures["presence"],
     }
-    lines = ["| | |", "|---|---|", *(f"| {words} | {value:.2f} |" for words, value in rows.items())]
     save("checksums", {**provenance(0), **figures, "shares": rows}, options.out)
-    show({"checksums": "\n".join(lines)}, options.docs)
+    show({"checksums": table(rows)}, options.docs)
+
+
+def table(rows: Mapping[str, float]) -> str:
+    """The shares."""
+    return "\n".join(["| | |", "|---|---|", *(f"| {words} | {value:.2f} |" for words, value in rows.items())])
 
 
 if __name__ == "__main__":

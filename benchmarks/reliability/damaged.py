@@ -9,10 +9,10 @@ import argparse
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.record import provenance, save, show
+from benchmarks.record import provenance, save, saved, show
 from tests.reliability.campaign import BAD, GOOD, Ended, run_campaign, tally
 from tests.reliability.surfaces import prepare
 
@@ -44,7 +44,7 @@ def group_of(surface: str) -> str:
     return next(group for group, starts in GROUPS.items() if surface.startswith(starts))
 
 
-def table(endings: Sequence[Ended]) -> str:
+def table(surfaces: Mapping[str, Mapping[str, int]]) -> str:
     """The outcomes by group of surfaces."""
     outcomes = [*GOOD, *BAD]
     lines = [
@@ -52,7 +52,10 @@ def table(endings: Sequence[Ended]) -> str:
         "|---" * (len(outcomes) + 2) + "|",
     ]
     for group in (*GROUPS, "all"):
-        counts = Counter(one.outcome for one in endings if group in ("all", group_of(one.surface)))
+        counts = Counter[str]()
+        for surface, outcome_counts in surfaces.items():
+            if group in ("all", group_of(surface)):
+                counts.update(outcome_counts)
         figures = [f"{sum(counts.values()):,}", *(f"{counts[name]:,}" for name in outcomes)]
         lines.append(f"| {group} | {' | '.join(figures)} |")
     return "\n".join(lines)
@@ -66,7 +69,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="time limit of a reading")
     parser.add_argument("--docs", type=Path, default=None, help="text that has a place for the table")
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--saved", action="store_true", help="only show the table of the saved result")
     options = parser.parse_args()
+    if options.saved:
+        show({"damaged": table(saved("damaged")["outcomes"])}, options.docs)
+        return
     endings: list[Ended] = []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -90,7 +97,7 @@ def main() -> None:
         {**provenance(options.seed), "inputs": len(endings), "outcomes": tally(endings), "bad": bad},
         options.out,
     )
-    show({"damaged": table(endings)}, options.docs)
+    show({"damaged": table(tally(endings))}, options.docs)
 
 
 if __name__ == "__main__":

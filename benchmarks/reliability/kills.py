@@ -13,14 +13,15 @@ import signal
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from eventcargo.files import sweep
 
-from benchmarks.record import provenance, save, show
+from benchmarks.record import provenance, save, saved, show
 from tests.reliability.crash_points import WRITES, write
 from tests.reliability.programs import QUICK, digest, leftovers, run, start
 
@@ -112,7 +113,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--docs", type=Path, default=None, help="text that has a place for the table")
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--saved", action="store_true", help="only show the table of the saved result")
     options = parser.parse_args()
+    if options.saved:
+        show({"kills": table(saved("kills"))}, options.docs)
+        return
     rng = np.random.default_rng(options.seed)
     counts, wrong, n_runs = Counter[tuple[str, str]](), list[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as name:
@@ -135,19 +140,22 @@ def main() -> None:
             print(f"{sum(counts.values())} kills, {len(wrong)} files differ {wrong[-3:]}", flush=True)
             shutil.rmtree(folder)
         points = crash_points(base)
-    rows = [
-        f"| {command} | {n_runs[command]} | {' | '.join(str(counts[command, name]) for name in SIGNALS)} | "
-        f"{sum(one.startswith(command) for one in wrong)} |"
-        for command in COMMANDS
-    ]
+    kills = {command: {name: counts[command, name] for name in SIGNALS} for command in COMMANDS}
+    result = {**provenance(options.seed), "kills": kills, "runs": n_runs, "wrong": wrong, "points": points}
+    save("kills", result, options.out)
+    show({"kills": table(result)}, options.docs)
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """The kills by command, and the crash points."""
+    rows = []
+    for command in COMMANDS:
+        by = " | ".join(str(result["kills"][command][name]) for name in SIGNALS)
+        odd = sum(one.startswith(command) for one in result["wrong"])
+        rows.append(f"| {command} | {result['runs'][command]} | {by} | {odd} |")
     head = "| command | runs | killed by -9 | TERM | INT | files that differ |\n|---|---|---|---|---|---|"
-    words = ", ".join(f"{what} {n}" for what, n in points.items())
-    text = "\n".join([head, *rows, "", f"Operations on files at each of which a write was killed: {words}."])
-    content = {f"{command} {name}": n for (command, name), n in counts.items()}
-    save(
-        "kills", {**provenance(options.seed), "kills": content, "wrong": wrong, "points": points}, options.out
-    )
-    show({"kills": text}, options.docs)
+    words = ", ".join(f"{what} {n}" for what, n in result["points"].items())
+    return "\n".join([head, *rows, "", f"Operations on files at each of which a write was killed: {words}."])
 
 
 if __name__ == "__main__":

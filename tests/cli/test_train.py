@@ -91,7 +91,7 @@ def test_a_stopped_run_says_how_to_go_on(chain: tuple[str, ...], tmp_path: Path)
     assert "stopped at step" in said
     assert "--resume" in said
     with safe_open(tmp_path / "checkpoint.safetensors", framework="pt") as state:
-        assert json.loads(state.metadata()["eventcargo"])["state"]["step"] >= 1
+        assert json.loads(state.metadata()["eventcargo"])["header"]["state"]["step"] >= 1
 
 
 def test_the_bar_tells_hours_of_waiting_in_minutes() -> None:

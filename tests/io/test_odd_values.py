@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eventcargo import DataError, ReadConfig, read_events
+from eventcargo import DataError, EventCargoWarning, ReadConfig, read_events
 
 
 def _events(**columns):
@@ -148,3 +148,13 @@ def test_only_the_first_of_many_columns_are_named():
     with pytest.raises(DataError, match="'c19' and 980 more") as refused:
         read_events(table)
     assert len(str(refused.value)) < 400
+
+
+def test_values_that_are_lists_are_told_and_rows_without_are_kept():
+    values = pl.Series([["a"], None])
+    table = pl.DataFrame({"sequence_id": ["a", "b"], "event": ["x", "y"], "mileage": values})
+    with (
+        pytest.warns(EventCargoWarning, match="mileage is not recorded in any of 1 row"),
+        pytest.raises(DataError, match="1 row: the events table, row 1: mileage is"),
+    ):
+        read_events(table, values=["mileage"])

@@ -95,3 +95,30 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
 def test_tensors_are_taken_by_what_their_names_begin_with() -> None:
     tensors = {"best.w": torch.ones(1), "model.w": torch.zeros(1)}
     assert taken(tensors, "best.") == {"w": tensors["best.w"]}
+
+
+def test_every_flipped_bit_of_the_weights_is_noticed(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    content = path.read_bytes()
+    for bit in range(8 * (len(content) - 12), 8 * len(content)):
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match="its checksum does not fit"):
+            read_model(folder, "toy")
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16, torch.int64, torch.bool])
+def test_tensors_of_any_type_and_shape_have_a_checksum(tmp_path: Path, kind: torch.dtype) -> None:
+    tensors = {"none": torch.zeros(0, 3), "one": torch.tensor(1), "wide": torch.ones(1).expand(4)}
+    tensors = {name: value.to(kind) for name, value in tensors.items()}
+    write_tensors(tmp_path / "x.safetensors", tensors, {"a": [1, None]})
+    header, read = read_tensors(tmp_path / "x.safetensors")
+    assert header == {"a": [1, None]}
+    assert all(torch.equal(read[name], tensors[name]) for name in tensors)
+
+
+def test_the_same_tensors_are_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("x", "y"):
+        write_tensors(tmp_path / name, {"b": torch.ones(2), "a": torch.zeros(3)}, {"step": 1})
+    assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()

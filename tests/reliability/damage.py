@@ -1,5 +1,6 @@
 """Damage: what a disk, a network, an editor or an enemy does to a file, drawn from a seed."""
 
+import copy
 import json
 import sys
 import zlib
@@ -181,7 +182,7 @@ def change_tree(content: Any, rng: Rng) -> Any:
         owner[f"{key}x"] = owner.pop(key)
     elif what == 2:
         other, other_key = places[int(rng.integers(len(places)))]
-        owner[key] = json.loads(json.dumps(other[other_key] if _holds(other, other_key) else None))
+        owner[key] = copy.deepcopy(other[other_key]) if _holds(other, other_key) else None
     else:
         owner[key] = ODD_VALUES[int(rng.integers(len(ODD_VALUES)))]
     return content

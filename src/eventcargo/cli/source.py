@@ -183,7 +183,10 @@ def source_of(run: Path) -> DataSource:
         source: DataSource = parse_as(DataSource, content, "its content")
     except (ConfigError, DataError) as error:
         raise DataError(f"{path} is damaged: {error}; name the table of events") from None
-    return _through(source, run)
+    try:
+        return _through(source, run)
+    except OSError as error:  # such as a name that no file can have
+        raise DataError(f"{path} names no table: {error.strerror}; name the table of events") from None
 
 
 def _through(source: DataSource, run: Path) -> DataSource:

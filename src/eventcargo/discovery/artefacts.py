@@ -106,7 +106,7 @@ class Artefacts:
 
     def _hash(self, name: str) -> str | None:
         path = self.folder / name
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else None
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else None
 
     def _read(self) -> dict[str, Any]:
         path = self.folder / ARTEFACTS

@@ -88,15 +88,15 @@ def _collect(
         columns = {name: plain(batch.column(name)) for name in collectors}
         usable = np.ones(batch.num_rows, bool)
         for look in (_not_utf8_values, lambda columns: _parse(columns, collectors)[1]):
-            if bad := look({name: values.filter(pa.array(usable)) for name, values in columns.items()}):
+            if bad := look({name: _kept(values, usable) for name, values in columns.items()}):
                 usable = _note(bad, usable, n_read, source.place, problems)
         if not usable.all():
             problems.n_rows += int((~usable).sum())
             if id_column:
-                problems.lost_ids.update(_ids(columns[id_column].filter(pa.array(~usable))))
+                problems.lost_ids.update(_ids(columns[id_column], ~usable))
             at = n_read + np.flatnonzero(~usable)
             removed.append(file_rows(at, problems.broken(source.place)))
-            columns = {name: values.filter(pa.array(usable)) for name, values in columns.items()}
+            columns = {name: _kept(values, usable) for name, values in columns.items()}
             n_rows -= len(at)
         parsed, bad = _parse(columns, collectors)
         assert not bad
@@ -130,11 +130,21 @@ def _note(
     return left
 
 
-def _ids(values: pa.Array) -> set[str]:
-    """The ids among some values that cannot be used."""
+def _kept(values: pa.Array, mask: NDArray[np.bool_]) -> pa.Array:
+    """The values that a mask marks."""
+    if mask.all():
+        return values
+    try:
+        return values.filter(pa.array(mask)) if mask.any() else values[:0]
+    except pa.ArrowNotImplementedError:  # lists of views of text, for one
+        return pa.array([one for one, stays in zip(values.to_pylist(), mask, strict=True) if stays])
+
+
+def _ids(values: pa.Array, lost: NDArray[np.bool_]) -> set[str]:
+    """The ids of rows that cannot be used, as far as they are ids."""
     if not (is_text(values.type) or pa.types.is_integer(values.type)):
         return set()
-    whole = values.filter(pa.array(~_not_utf8(values))).drop_null()
+    whole = _kept(values, lost & ~_not_utf8(values)).drop_null()
     return set(map(str, whole.unique().to_pylist()))
 
 

@@ -17,12 +17,12 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from eventcargo.checksums import CHECKSUM, content_checksum
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted, shown_value
 from eventcargo.files import atomic_file, parse_document
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.io.graph_paths import check_graph_file, check_graph_path
 from eventcargo.io.networks import write_dot, write_graphml
-from eventcargo.io.sources import Source, open_file, open_sources
+from eventcargo.io.sources import Source, open_file, open_sources, shown_names
 from eventcargo.typed import parse_as
 
 FORMAT = "eventcargo-graph"
@@ -86,7 +86,7 @@ def _from_sources(sources: list[Source], support: Mapping[str, int | None]) -> L
     for column in ("label", "event"):
         if column not in source.columns:
             raise DataError(
-                f"{source.place} has no column {column!r}, only {', '.join(map(repr, source.columns))}; "
+                f"{source.place} has no column {column!r}, only {shown_names(source.columns)}; "
                 "rename the right one"
             )
     known = [column for column in source.columns if column in EDGE_SCHEMA]
@@ -113,7 +113,9 @@ def _typed(place: str, values: pl.Series) -> pl.Series:
     if bad.any():
         row = int(bad.arg_max() or 0)
         form = "a number" if kind.is_float() else "an integer"
-        raise DataError(f"{place}, row {row + 1}: {values.name} is {values[row]!r}; use {form}")
+        raise DataError(
+            f"{place}, row {row + 1}: {values.name} is {shown_value(values[row], 80)}; use {form}"
+        )
     return typed
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, shown_value
 
 
 def tables_from_pairs(pairs: Sequence[Any]) -> tuple[pa.Table, pa.Table | None, str | None]:
@@ -34,7 +34,7 @@ def tables_from_pairs(pairs: Sequence[Any]) -> tuple[pa.Table, pa.Table | None, 
 def _unpack(number: int, pair: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     members = pair if isinstance(pair, tuple | list) else ()
     if len(members) != 2 or not all(isinstance(each, list | tuple | set | frozenset) for each in members):
-        raise DataError(f"pair {number} is {pair!r:.80}; use (list of events, list of labels)")
+        raise DataError(f"pair {number} is {shown_value(pair, 80)}; use (list of events, list of labels)")
     events, labels = members
     if isinstance(events, set | frozenset):
         raise DataError(f"pair {number} has a set of events, which has no order; give a list")
@@ -47,7 +47,7 @@ def _time_and_name(number: int, event: Any) -> tuple[Any, Any]:
     if not isinstance(event, tuple | list):
         return None, event
     if len(event) != 2 or event[0] is None:
-        raise DataError(f"pair {number} has the event {event!r}; use a name or (time, name)")
+        raise DataError(f"pair {number} has the event {shown_value(event, 80)}; use a name or (time, name)")
     return event[0], event[1]
 
 

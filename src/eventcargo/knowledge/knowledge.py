@@ -116,7 +116,7 @@ class Knowledge:
         try:
             content = parse(Path(path))
             if not isinstance(content, dict):
-                raise ConfigError(f"is a {type(content).__name__}; use a mapping with {', '.join(names)}")
+                raise ConfigError(f"is {_kind(content)}; use a mapping with {', '.join(names)}")
             unknown = [key for key in content if key not in names]
             if unknown:
                 raise ConfigError(f"has the unknown key {shown_value(unknown[0])}; use {', '.join(names)}")
@@ -221,10 +221,14 @@ def _report_empty(allowed: Flags) -> None:
         )
 
 
+def _kind(given: Any) -> str:
+    return "empty" if given is None else f"a {type(given).__name__}"
+
+
 def _checked_pairs(name: str, given: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(given, Mapping):
         raise ConfigError(
-            f"{name} is a {type(given).__name__}; use a mapping from label to event types, such as "
+            f"{name} is {_kind(given)}; use a mapping from label to event types, such as "
             '{"EP_*": ["P0A1F"]}'
         )
     for label in given:
@@ -234,13 +238,13 @@ def _checked_pairs(name: str, given: Any) -> dict[str, tuple[str, ...]]:
 
 def _checked_tiers(given: Any) -> tuple[dict[str, tuple[str, ...]], ...]:
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise ConfigError(f"tiers is a {type(given).__name__}; use a list, the earliest tier first")
+        raise ConfigError(f"tiers is {_kind(given)}; use a list, the earliest tier first")
     return tuple(_checked_tier(tier, f"tier {number}") for number, tier in enumerate(given, start=1))
 
 
 def _checked_tier(given: Any, where: str) -> dict[str, tuple[str, ...]]:
     if not isinstance(given, Mapping):
-        raise ConfigError(f"{where} is a {type(given).__name__}; use a mapping with {', '.join(TIER)}")
+        raise ConfigError(f"{where} is {_kind(given)}; use a mapping with {', '.join(TIER)}")
     unknown = [key for key in given if key not in TIER]
     if unknown:
         raise ConfigError(f"{where} has the unknown key {shown_value(unknown[0])}; use {', '.join(TIER)}")

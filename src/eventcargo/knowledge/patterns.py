@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError, EventCargoWarning, counted, shown_value
@@ -54,13 +52,28 @@ def _check_pattern(pattern: Any, where: str) -> None:
             f"{LONGEST:,}"
         )
     if pattern.startswith(REGEX):
-        try:
-            pc.match_substring_regex(pa.array([""]), pattern[len(REGEX) :])
-        except pa.ArrowException as error:
-            reason = str(error).removeprefix("Invalid regular expression: ")
-            raise ConfigError(
-                f"{where} has {shown_value(pattern)}, which is not a regular expression of RE2: {reason}"
-            ) from None
+        _check_expression(pattern, where)
+
+
+def _check_expression(pattern: str, where: str) -> None:
+    import pyarrow as pa
+
+    try:
+        _search([""], pattern[len(REGEX) :])
+    except pa.ArrowException as error:
+        reason = str(error).removeprefix("Invalid regular expression: ")
+        raise ConfigError(
+            f"{where} has {shown_value(pattern)}, which is not a regular expression of RE2: {reason}"
+        ) from None
+
+
+def _search(names: Sequence[str], expression: str) -> NDArray[np.bool_]:
+    """The names in which an expression is found, by Arrow, which has RE2."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    matched = pc.match_substring_regex(pa.array(names, pa.large_string()), expression)
+    return np.asarray(matched.to_numpy(zero_copy_only=False), bool)
 
 
 class Names:
@@ -110,8 +123,6 @@ def _is_pattern(text: str) -> bool:
 def _matches(pattern: str, names: Sequence[str]) -> NDArray[np.bool_]:
     """Which names a pattern matches as a whole."""
     if pattern.startswith(REGEX):
-        whole = rf"\A(?:{pattern[len(REGEX) :]})\z"
-        matched = pc.match_substring_regex(pa.array(names, pa.large_string()), whole)
-        return np.asarray(matched.to_numpy(zero_copy_only=False), bool)
+        return _search(names, rf"\A(?:{pattern[len(REGEX) :]})\z")
     matches = re.compile(fnmatch.translate(pattern)).match
     return np.array([matches(name) is not None for name in names], bool)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, shown_value
 from eventcargo.models.pretrained import model_kind
 
 if TYPE_CHECKING:
@@ -29,4 +29,6 @@ def load_model(folder: str | Path, device: "str | torch.device" = "cpu") -> "Den
         from eventcargo.models.huggingface import HuggingFace
 
         return HuggingFace.from_pretrained(folder, device)
-    raise DataError(f"{folder} holds a model of kind {kind!r}; this release reads {', '.join(KINDS)}")
+    raise DataError(
+        f"{folder} holds a model of kind {shown_value(kind)}; this release reads {', '.join(KINDS)}"
+    )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eventcargo.checksums import CHECKSUM, checksum, content_checksum, shown
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, shown_value
 from eventcargo.files import atomic_file, parse_json, read_document, write_document
 from eventcargo.vocabulary import Vocabulary
 
@@ -106,7 +106,7 @@ def model_kind(folder: Path) -> str:
 def _read_config(path: Path, kind: str) -> dict[str, Any]:
     content = _read_content(path)
     if content.get("kind") != kind:
-        raise DataError(f"{path} describes a model of kind {content.get('kind')!r}, not {kind!r}")
+        raise DataError(f"{path} describes a model of kind {shown_value(content.get('kind'))}, not {kind!r}")
     own = ("eventcargo", "kind")
     return {name: value for name, value in content.items() if name not in own}
 

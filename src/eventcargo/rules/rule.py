@@ -101,6 +101,8 @@ class Rule:
         """The rule that `to_dict` gave; raises `DataError` for anything else."""
         kept = {name: content[name] for name in (*FIGURES, "literals") if name in content}
         rule: Rule = parse_as(cls, {"label": label, **kept}, f"rules.{label}")
+        if not rule.literals or not all(rule.literals):
+            raise DataError(f"rules.{label} has a group without any literal")
         return rule
 
 
