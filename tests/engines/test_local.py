@@ -126,3 +126,13 @@ def test_a_script_needs_no_guard_around_its_main_part(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout == "[0, 1, 2]\n"
+
+
+def test_the_pace_is_that_of_workers_once_they_have_worked(tmp_path: Path) -> None:
+    work = Squares(tmp_path, seconds=0.05, busy=0.05)
+    with Local(2) as engine, work.held(NUMBERS):
+        assert engine.pace is None
+        list(engine.run(work, UNITS))
+        assert engine.elsewhere.processor >= 0.05 * len(NUMBERS)
+        assert engine.pace is not None
+        assert engine.pace > 1.5

@@ -28,15 +28,14 @@ def _answer(asked: BinaryIO, answers: BinaryIO) -> bool:
         work, unit = pickle.load(asked)
     except EOFError:
         return False
-    error: BaseException | None = None
     try:
-        work(unit)
-    except Exception as raised:  # it is the driver's to handle
-        error = raised
+        result = work.timed(unit)
+    except Exception as error:  # it is the driver's to handle
+        result = error
     try:
-        answer = pickle.dumps(error)
+        answer = pickle.dumps(result)
     except Exception:  # some exceptions cannot be sent
-        answer = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+        answer = pickle.dumps(RuntimeError(f"{type(result).__name__}: {result}"))
     answers.write(answer)
     answers.flush()
     return True
