@@ -56,7 +56,7 @@ def test_short_work_starts_no_process(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_work_that_turns_out_to_be_long_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(local, "START_SECONDS", 0.02)
-    work = Squares(tmp_path, seconds=0.02)
+    work = Squares(tmp_path, busy=0.02)
     with Local() as engine, work.held(NUMBERS):
         assert sorted(engine.run(work, UNITS)) == list(UNITS)
     assert len({process for _, process in work.tried()}) > 1

@@ -19,7 +19,8 @@ from eventcargo.engines.engine import MOST_DEATHS, MOST_POISONOUS, Engine, poiso
 from eventcargo.engines.work import Timed, Work
 
 START_SECONDS = 3.0
-"""Workers are started if they save more than this: they load Python, the libraries and the inputs first."""
+"""Workers are started if they save more than this, by processor time, which other programs do not change: they
+load Python, the libraries and the inputs first."""
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """A worker has one core."""
@@ -45,13 +46,13 @@ class Local(Engine):
         if most > 1 and len(left) > 1 and (self.workers or work.is_long):
             yield from self._run_apart(work, left, most)
             return
-        began, done = time.monotonic(), 0
+        began, done = time.process_time(), 0
         while left:
             with threadpool_limits(1, "blas"):
                 unit = work(left.popleft())
             yield unit
             done += 1
-            to_come = len(left) * (time.monotonic() - began) / done
+            to_come = len(left) * (time.process_time() - began) / done
             if not self.workers and len(left) > 1 and to_come * (1 - 1 / most) > START_SECONDS:
                 yield from self._run_apart(work, left, most)
 
