@@ -19,8 +19,8 @@ from eventcargo.engines.engine import MOST_DEATHS, MOST_POISONOUS, Engine, poiso
 from eventcargo.engines.work import Timed, Work
 
 START_SECONDS = 3.0
-"""Workers are started if they save more than this, by processor time, which other programs do not change: they
-load Python, the libraries and the inputs first."""
+"""Workers are started if they save more than this, by processor time, which other programs do not change.
+They load Python, the libraries and the inputs first."""
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """A worker has one core."""
