@@ -85,7 +85,7 @@ def main() -> None:
 
 def phase_1(home: Path) -> Callable[[Engine], None]:
     """Phase 1 with a small Transformer that was hardly trained: its time does not depend on that."""
-    data = simulate("fleet", sequences=24_576, event_types=2_000, labels=20, seed=SEED).data
+    data = simulate("fleet", sequences=16_384, event_types=2_000, labels=20, seed=SEED).data
     shape = transformer_size("small", linear=False, focused=False)
     model = train(data, TrainConfig(steps=2, checks=1, max_time="1h"), shape)
     config, made = ExtractConfig(test="prefix", shard=256, particles=64, absent=0.0), iter(range(1_000))
