@@ -26,12 +26,13 @@ from .runs import bytes_of, run, small
 from .squares import Squares
 
 QUICK_TO_NOTICE = {
-    "health_check_initial_delay_ms": 500,
-    "health_check_period_ms": 500,
-    "health_check_timeout_ms": 1_000,
-    "health_check_failure_threshold": 3,
+    "health_check_initial_delay_ms": 1_000,
+    "health_check_period_ms": 1_000,
+    "health_check_timeout_ms": 20_000,
+    "health_check_failure_threshold": 4,
 }
-"""How soon the cluster takes a node that does not answer for dead."""
+"""How soon the cluster takes a node for dead: one that is gone in seconds, one that is slow to answer, because
+others use the machine, after more than a minute."""
 
 NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
 
