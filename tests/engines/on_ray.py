@@ -31,8 +31,8 @@ QUICK_TO_NOTICE = {
     "health_check_timeout_ms": 20_000,
     "health_check_failure_threshold": 4,
 }
-"""How soon the cluster takes a node for dead: one that is gone in seconds; one that is slow to answer, because
-others use the machine, in more than a minute."""
+"""How soon the cluster takes a node for dead: one that is gone in seconds; one that is slow to answer,
+because others use the machine, in more than a minute."""
 
 NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
 
