@@ -105,6 +105,24 @@ def test_what_a_unit_raises_is_raised(tmp_path: Path, workers: int) -> None:
         list(engine.run(work, UNITS))
 
 
+def test_a_work_that_workers_cannot_import_is_told(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from eventcargo.engines import Local\n"
+        "from tests.engines.squares import Squares\n"
+        "class Own(Squares): pass\n"
+        f"work = Own(Path({str(tmp_path)!r}))\n"
+        "with Local(2) as engine, work.held([1, 2, 3]):\n"
+        "    list(engine.run(work, [0, 1, 2]))\n"
+    )
+    root = Path(__file__).parents[2]
+    path = os.pathsep.join([str(root), str(root / "src")])
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert done.stderr.splitlines()[-1].startswith("AttributeError: Can't get attribute 'Own'")
+
+
 def test_a_script_needs_no_guard_around_its_main_part(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
