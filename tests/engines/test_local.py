@@ -118,7 +118,11 @@ def test_a_work_that_workers_cannot_import_is_told(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     path = os.pathsep.join([str(root), str(root / "src")])
     done = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stderr.splitlines()[-1].startswith("AttributeError: Can't get attribute 'Own'")
 
