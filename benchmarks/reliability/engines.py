@@ -54,7 +54,8 @@ def main() -> None:
             rows += on_ray(data, folder, options.stages, whole)
     wrong = [row for row in rows if not (row["hit"] and row["same"])]
     print(f"{len(rows) - len(wrong)} of {len(rows)} faults ended in the same bytes")
-    print(f"written to {save('engine_faults', {**provenance(103), 'rows': rows}, options.out)}")
+    name = "engine_faults_ray" if options.only_ray else "engine_faults"
+    print(f"written to {save(name, {**provenance(103), 'rows': rows}, options.out)}")
     sys.exit(bool(wrong))
 
 
