@@ -96,12 +96,12 @@ def test_the_baseline_leaves_out_labels_it_did_not_reach(made: Simulated) -> Non
 
 
 def test_the_baseline_uses_boundaries_that_were_begun_in_time(made: Simulated) -> None:
-    assert len(find_boundaries(made.data, deadline=after(1)).labels) == 6
+    assert len(find_boundaries(made.data, deadline=after(2)).labels) == 6
 
 
 def test_rules_are_those_of_the_most_frequent_labels(made: Simulated) -> None:
     with pytest.warns(EventCargoWarning, match="no rule was looked for of 4 of 6 labels"):
-        rules = find_rules(made.data, made.truth, deadline=after(2))
+        rules = find_rules(made.data, made.truth, deadline=after(4))
     assert rules.keys() == first_labels(made, 2)
 
 

@@ -65,9 +65,18 @@ BY_SEQUENCE = ("cases", "extract")
 """Works whose units each read their own sequences; those of others read all, once a node."""
 
 OF_LABELS = ("label", "label_root", "positive", "label_sequence", "label_type")
+CAPPED = {"label_survey": 40_000, "event_kept": 10_000_000}
+"""Amounts that stop growing: focused networks and the appraisal look at no more sequences, batches of no more
+events stay in memory (`focused/fit.py`, `appraisal.py`, `linear/screening.py`)."""
+
+OF_SURVEY = tuple("label_survey" if name == "label_sequence" else name for name in OF_LABELS)
 SECONDS = ("event", "label_event", *OF_LABELS)
 BYTES = ("run", "event", "event_type", *OF_LABELS)
-IN_DRIVER = {"train": ("run", "event", "event_type", "held_event", "held_square", *OF_LABELS)}
+IN_DRIVER = {"train": ("run", "event", "event_type", "held_event", "held_square", *OF_SURVEY)}
+IN_UNITS = {"focused": ("run", "event_type", "label", "label_survey", "label_type")}
+IN_MEMORY = ("run", "event_kept", "event_type", "label", "label_survey", "label_type")
+COPIES = 3.0
+"""How often the driver holds the feature matrix: by rows, by columns, and by columns of two parts."""
 ROUNDS, LEAST = 20, {"seconds": 0.1, "bytes": 1e5}
 
 Row = dict[str, Any]
@@ -110,7 +119,14 @@ def point(size: Size) -> Row:
         kept.write_text(done.stdout.splitlines()[-1])
         print(list(size.values()), "measured", flush=True)
     row: Row = json.loads(kept.read_text())
-    return row
+    return {**row, "amounts": capped(row["amounts"], size)}
+
+
+def capped(amount: dict[str, float], size: Size) -> dict[str, float]:
+    """Amounts with those that stop growing."""
+    n, labels = size["sequences"], size["labels"]
+    most, kept = CAPPED["label_survey"], CAPPED["event_kept"]
+    return {**amount, "label_survey": labels * min(n, most), "event_kept": min(amount["event"], kept)}
 
 
 class Units(Local):
@@ -191,9 +207,13 @@ def fitted(rows: Sequence[Row]) -> Row:
     """Constants of processor seconds in units and in the driver, and of bytes."""
     works = {
         name: {
-            "seconds": fit(rows, SECONDS, [row["works"][name]["seconds"] for row in rows], LEAST["seconds"]),
-            "inputs": fit(rows, BYTES, [row["works"][name]["inputs"] for row in rows], LEAST["bytes"]),
-            "outputs": fit(rows, BYTES, [row["works"][name]["outputs"] for row in rows], LEAST["bytes"]),
+            what: fit(
+                rows,
+                IN_UNITS.get(name, SECONDS if what == "seconds" else BYTES),
+                [row["works"][name][what] for row in rows],
+                LEAST["seconds" if what == "seconds" else "bytes"],
+            )
+            for what in ("seconds", "inputs", "outputs")
         }
         for name in STAGE_OF
         if all(name in row["works"] for row in rows)
@@ -211,9 +231,7 @@ def fitted(rows: Sequence[Row]) -> Row:
         name: fit(rows, BYTES, [row[name] for row in rows], LEAST["bytes"])
         for name in ("data_bytes", "run_bytes")
     }
-    memory = fit(
-        rows, ("run", "event", "event_type", *OF_LABELS), [row["peak_gigabytes"] for row in rows], 0.1
-    )
+    memory = fit(rows, IN_MEMORY, [row["peak_gigabytes"] for row in rows], 0.1)
     return {"works": works, "driver": driver, "disk": disk, "memory": memory}
 
 
@@ -258,7 +276,8 @@ def pair(what: str, unit: str, measured: float, estimated: float) -> Row:
 def projected(model: Row) -> Row:
     """Hours and terabytes of the large run."""
     n, length = LARGE["sequences"], LARGE["length"]
-    amount = amounts(n, LARGE["event_types"], LARGE["labels"], n * length, int(POSITIVES_A_SEQUENCE * n), 512)
+    positives = int(POSITIVES_A_SEQUENCE * n)
+    amount = capped(amounts(n, LARGE["event_types"], LARGE["labels"], n * length, positives, 512), LARGE)
     workers, rows, data = NODES * CORES, [], weigh(model["disk"]["data_bytes"], amount)
     for name, own in model["works"].items():
         units = units_of(name)
@@ -284,7 +303,8 @@ def projected(model: Row) -> Row:
         "driver_hours": driver,
         "data_terabytes": weigh(model["disk"]["data_bytes"], amount) / 1e12,
         "run_terabytes": weigh(model["disk"]["run_bytes"], amount) / 1e12,
-        "driver_terabytes_of_memory": weigh(model["memory"], amount) / 1e3,
+        "driver_terabytes_of_memory": weigh(model["memory"], amount) / 1e3
+        + COPIES * weigh(model["works"]["fits"]["inputs"], amount) / 1e12,
     }
 
 
@@ -326,6 +346,8 @@ def formula(terms: dict[str, float]) -> str:
         "label_sequence": " K N",
         "label_event": " K E",
         "label_type": " K V",
+        "label_survey": " K N'",
+        "event_kept": " E'",
         "held_event": " H",
         "held_square": " H2",
     }

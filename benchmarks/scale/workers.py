@@ -20,7 +20,6 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,8 @@ from eventcargo.models.transformer.config import transformer_size
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
 
-from benchmarks.record import peak_gigabytes, provenance, save
+from benchmarks.record import peak_gigabytes, provenance, save, show
+from benchmarks.scale.nothing import Nothing
 
 SEED, TURNS = 100, 3
 UNITS = (100, 1_000, 10_000)
@@ -66,6 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ray", action="store_true", help="the driver of a Ray cluster, too")
     parser.add_argument("--driver", nargs=2, default=None, help="ENGINE UNITS: measure the driver and print")
+    parser.add_argument("--docs", type=Path, default=None, help="text that has places for the tables")
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
@@ -73,19 +74,42 @@ def main() -> None:
         print(json.dumps(driver(options.driver[0], int(options.driver[1]))))
         return
     result = {**provenance(SEED), "load": os.getloadavg()}
+    engines = ["local", "ray"] if options.ray else ["local"]
+    result["driver"] = [apart(engine, units) for engine in engines for units in UNITS]
     with tempfile.TemporaryDirectory() as home:
         result["efficiency"] = [
             efficiency("phase 1", "extract", phase_1(Path(home)), options.turns),
             efficiency("label fits", "fits", fits(), options.turns),
         ]
-    engines = ["local", "ray"] if options.ray else ["local"]
-    result["driver"] = [apart(engine, units) for engine in engines for units in UNITS]
+    tables = {"efficiency": efficiency_table(result["efficiency"]), "driver": driver_table(result["driver"])}
+    show(tables, options.docs)
     print(f"written to {save('workers', result, options.out)}")
+
+
+def efficiency_table(rows: list[dict[str, Any]]) -> str:
+    head = "| work | speed-up | by processor time | processor seconds of one, of two | load |"
+    lines = [head, "|---|---|---|---|---|"]
+    for row in rows:
+        one, two = row["turns"][0]["processor_seconds"]
+        seconds = f"{one[0]:.1f}, {' and '.join(f'{each:.1f}' for each in two)}"
+        figures = f"{row['speedup']:.2f} | {row['by_processor_time']:.2f} | {seconds}"
+        lines.append(f"| {row['work']} | {figures} | {row['turns'][0]['load']:.0f} |")
+    return "\n".join(lines)
+
+
+def driver_table(rows: list[dict[str, Any]]) -> str:
+    head = "| engine | units | bytes sent per unit | memory of the driver, MB | grown by, MB | ms per unit |"
+    lines = [head, "|---|---|---|---|---|---|"]
+    for row in rows:
+        memory = f"{row['driver_megabytes']:.0f} | {row['growth_megabytes']:.1f}"
+        cells = f"{row['units']:,} | {row['bytes_a_unit']} | {memory} | {row['milliseconds_a_unit']:.1f}"
+        lines.append(f"| {row['engine']} | {cells} |")
+    return "\n".join(lines)
 
 
 def phase_1(home: Path) -> Callable[[Engine], None]:
     """Phase 1 with a small Transformer that was hardly trained: its time does not depend on that."""
-    data = simulate("fleet", sequences=24_576, event_types=2_000, labels=20, seed=SEED).data
+    data = simulate("fleet", sequences=16_384, event_types=2_000, labels=20, seed=SEED).data
     shape = transformer_size("small", linear=False, focused=False)
     model = train(data, TrainConfig(steps=2, checks=1, max_time="1h"), shape)
     config, made = ExtractConfig(test="prefix", shard=256, particles=64, absent=0.0), iter(range(1_000))
@@ -122,23 +146,6 @@ def efficiency(name: str, work: str, run: Callable[[Engine], None], turns: int) 
         print(name, json.dumps(rows[-1]), flush=True)
     middle = {each: statistics.median(row[each] for row in rows) for each in ("speedup", "by_processor_time")}
     return {"work": name, **middle, "turns": rows}
-
-
-@dataclass(frozen=True)
-class Nothing(Work[None]):
-    """Units that only write an empty file."""
-
-    def save(self, state: None, folder: Path) -> None:
-        pass
-
-    def open(self, folder: Path) -> None:
-        pass
-
-    def do(self, state: None, unit: int) -> None:  # noqa: ARG002
-        self.path(unit).touch()
-
-    def path(self, unit: int) -> Path:
-        return self.folder / f"{unit:07}"
 
 
 def apart(engine: str, units: int) -> dict[str, Any]:

@@ -3,14 +3,19 @@
 import zlib
 from pathlib import Path
 
+from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 
 
 def share_data(data: EventDataset, home: Path) -> None:
     """Save a data set to the folder of all works, unless it is there."""
     path = _path(data.fingerprint, home)
-    if not path.exists():
-        data.save(path)
+    try:
+        if not path.exists():
+            data.save(path)
+    except (OSError, DataError):
+        if not path.exists():  # or else another driver was quicker
+            raise
 
 
 def shared_data(fingerprint: str, home: Path) -> EventDataset:

@@ -11,6 +11,8 @@ from eventcargo.discovery.schedule import (
     Schedule,
 )
 from eventcargo.durations import parse_duration
+from eventcargo.engines import Local
+from eventcargo.engines.work import Timed
 from eventcargo.errors import ConfigError
 from eventcargo.events import EventDataset
 from eventcargo.simulation import simulate
@@ -71,12 +73,19 @@ def test_the_whole_run_ends_at_its_limit(data: EventDataset) -> None:
 
 def test_a_machine_that_others_use_is_slower(data: EventDataset) -> None:
     made = Schedule(data, DiscoverConfig(), 0.0, Clock())
-    with made.measured():
+    with made.measured(Local(1)):
         made._clock.now = 3600.0  # type: ignore[attr-defined]
     assert made.pace == MOST_PACE
-    with made.measured():  # no time passes
+    with made.measured(Local(1)):  # no time passes
         sum(range(1000))
     assert made.pace == 1
+
+
+def test_workers_tell_their_own_pace(data: EventDataset) -> None:
+    made, engine = Schedule(data, DiscoverConfig(), 0.0, Clock()), Local(2)
+    with made.measured(engine):  # no time of this process passes
+        engine.elsewhere += Timed(seconds=6.0, processor=2.0)
+    assert made.pace == 3
 
 
 @pytest.mark.parametrize(

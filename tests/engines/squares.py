@@ -22,6 +22,9 @@ class Squares(Work[list[int]]):
     wrong: tuple[int, ...] = ()
     """units that raise an error"""
     seconds: float = 0.0
+    """how long a unit sleeps"""
+    busy: float = 0.0
+    """processor seconds that a unit uses"""
 
     def save(self, state: list[int], folder: Path) -> None:
         (folder / "numbers.txt").write_text(" ".join(map(str, state)))
@@ -33,6 +36,9 @@ class Squares(Work[list[int]]):
 
     def do(self, state: list[int], unit: int) -> None:
         time.sleep(self.seconds)
+        began = time.process_time()
+        while time.process_time() - began < self.busy:
+            pass
         with (self.folder / "tried.txt").open("a") as log:
             log.write(f"{unit} {os.getpid()}\n")
         tried = [line.split()[0] for line in (self.folder / "tried.txt").read_text().splitlines()]

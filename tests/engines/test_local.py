@@ -56,7 +56,7 @@ def test_short_work_starts_no_process(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_work_that_turns_out_to_be_long_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(local, "START_SECONDS", 0.02)
-    work = Squares(tmp_path, seconds=0.02)
+    work = Squares(tmp_path, busy=0.02)
     with Local() as engine, work.held(NUMBERS):
         assert sorted(engine.run(work, UNITS)) == list(UNITS)
     assert len({process for _, process in work.tried()}) > 1
@@ -105,6 +105,28 @@ def test_what_a_unit_raises_is_raised(tmp_path: Path, workers: int) -> None:
         list(engine.run(work, UNITS))
 
 
+def test_a_work_that_workers_cannot_import_is_told(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from eventcargo.engines import Local\n"
+        "from tests.engines.squares import Squares\n"
+        "class Own(Squares): pass\n"
+        f"work = Own(Path({str(tmp_path)!r}))\n"
+        "with Local(2) as engine, work.held([1, 2, 3]):\n"
+        "    list(engine.run(work, [0, 1, 2]))\n"
+    )
+    root = Path(__file__).parents[2]
+    path = os.pathsep.join([str(root), str(root / "src")])
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr.splitlines()[-1].startswith("AttributeError: Can't get attribute 'Own'")
+
+
 def test_a_script_needs_no_guard_around_its_main_part(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
@@ -126,3 +148,13 @@ def test_a_script_needs_no_guard_around_its_main_part(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout == "[0, 1, 2]\n"
+
+
+def test_the_pace_is_that_of_workers_once_they_have_worked(tmp_path: Path) -> None:
+    work = Squares(tmp_path, seconds=0.05, busy=0.05)
+    with Local(2) as engine, work.held(NUMBERS):
+        assert engine.pace is None
+        list(engine.run(work, UNITS))
+        assert engine.elsewhere.processor >= 0.05 * len(NUMBERS)
+        assert engine.pace is not None
+        assert engine.pace > 1.5

@@ -50,7 +50,8 @@ def baseline(
     if not data.label_names:
         raise DataError(f"{events} has no labels; name their table with --labels")
     started = clock.perf_counter()
-    with progress_bars() as update, make_engine(where, Path(f"{out}.work"), config.workers) as engine:
+    shared = None if where == EngineConfig() else Path(f"{out}.work")  # this machine needs no folder
+    with progress_bars() as update, make_engine(where, shared, config.workers) as engine:
         graph = eventcargo.find_boundaries(data, method, config, progress=update, engine=engine)
         eventcargo.write_graph(graph, out)
         engine.discard()

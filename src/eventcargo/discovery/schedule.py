@@ -14,6 +14,7 @@ from eventcargo.deadline import Deadline
 from eventcargo.discovery.config import ENDS, TRAINING, DiscoverConfig
 from eventcargo.discovery.estimate import least_network_seconds, least_phase_1_seconds, stage_costs
 from eventcargo.durations import rounded_up
+from eventcargo.engines.engine import Engine
 from eventcargo.errors import ConfigError, argument
 from eventcargo.events import EventDataset
 
@@ -92,11 +93,11 @@ class Schedule:
         return Deadline(max(wanted, least), self._clock)
 
     @contextmanager
-    def measured(self) -> Iterator[None]:
-        """Measure the pace within the block."""
+    def measured(self, engine: Engine) -> Iterator[None]:
+        """Measure the pace within the block, or that of the workers if they did the work."""
         began, used = self._clock(), time.process_time()
         yield
-        pace = (self._clock() - began) / max(time.process_time() - used, 1e-3)
+        pace = engine.pace or (self._clock() - began) / max(time.process_time() - used, 1e-3)
         self.pace = min(max(pace, 1.0), MOST_PACE)
 
     @property

@@ -167,12 +167,12 @@ class Discovery:
         return self._wanted_engine
 
     def _run(self) -> RunResults:
-        with self._schedule.measured():
+        with self._schedule.measured(self._engine):
             self._stage("baseline", self._baseline)
         model = self._fitted_model() if self._has_model() else None
         self._stage("fuse", lambda: self._fuse(model))
         if self.config.verifies:
-            with self._schedule.measured():
+            with self._schedule.measured(self._engine):
                 self._stage("verify", lambda: self._verify(model))
         graph = read_graph(self._path(GRAPH))
         self._stage("rules", lambda: self._rules(graph))

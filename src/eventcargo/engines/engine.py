@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from eventcargo.engines.work import Work
+from eventcargo.engines.work import Timed, Work
 from eventcargo.errors import DataError, EventCargoError, counted
 from eventcargo.files import read_document, write_document
 from eventcargo.release import RELEASE
@@ -23,6 +23,10 @@ MOST_DEATHS = 3
 
 MOST_POISONOUS = 3
 """With this many units given up, the others are not tried any more."""
+
+
+SOME = 0.2
+"""Processor seconds of units from which on they tell the pace of workers."""
 
 
 class UnitError(EventCargoError):
@@ -41,6 +45,13 @@ class Engine(ABC):
     """
 
     folder: Path | None = None
+    elsewhere = Timed()
+    """What units that other processes did have taken so far."""
+
+    @property
+    def pace(self) -> float | None:
+        """Seconds that a second of processor time takes where units are done; None: they are done here."""
+        return self.elsewhere.seconds / self.elsewhere.processor if self.elsewhere.processor > SOME else None
 
     @property
     @abstractmethod

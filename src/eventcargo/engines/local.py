@@ -16,10 +16,11 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from eventcargo.engines.engine import MOST_DEATHS, MOST_POISONOUS, Engine, poisonous
-from eventcargo.engines.work import Work
+from eventcargo.engines.work import Timed, Work
 
 START_SECONDS = 3.0
-"""Workers are started if they save more than this: they load Python, the libraries and the inputs first."""
+"""Workers are started if they save more than this, by processor time, which other programs do not change.
+They load Python, the libraries and the inputs first."""
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """A worker has one core."""
@@ -45,13 +46,13 @@ class Local(Engine):
         if most > 1 and len(left) > 1 and (self.workers or work.is_long):
             yield from self._run_apart(work, left, most)
             return
-        began, done = time.monotonic(), 0
+        began, done = time.process_time(), 0
         while left:
             with threadpool_limits(1, "blas"):
                 unit = work(left.popleft())
             yield unit
             done += 1
-            to_come = len(left) * (time.monotonic() - began) / done
+            to_come = len(left) * (time.process_time() - began) / done
             if not self.workers and len(left) > 1 and to_come * (1 - 1 / most) > START_SECONDS:
                 yield from self._run_apart(work, left, most)
 
@@ -62,6 +63,7 @@ class Local(Engine):
             yield from crew.run(min(most, len(left)))
         finally:
             self._idle = crew.dismiss()
+            self.elsewhere += crew.taken
 
     def close(self) -> None:
         while self._idle:
@@ -88,6 +90,7 @@ class _Crew:
         self._deaths, self._poisonous = Counter[int](), list[int]()
         self._results = SimpleQueue[int | BaseException | None]()
         self._lock, self._is_over = threading.Lock(), False
+        self.taken = Timed()
 
     def run(self, n_workers: int) -> Iterator[int]:
         self._threads += [threading.Thread(target=self._serve, daemon=True) for _ in range(n_workers)]
@@ -134,7 +137,7 @@ class _Crew:
         """Whether a unit was done; one whose worker died waits for another try."""
         worker = self._hired()
         try:
-            worker.do(self._work, unit)
+            taken = worker.do(self._work, unit)
         except _DiedError:
             self._release(worker, is_alive=False)
             self._note_death(unit)
@@ -143,6 +146,8 @@ class _Crew:
             self._release(worker)
             raise
         self._release(worker)
+        with self._lock:
+            self.taken += taken
         return True
 
     def _hired(self) -> "_Worker":
@@ -194,16 +199,18 @@ class _Worker:
         )
         self._send(sys.path)
 
-    def do(self, work: Work[Any], unit: int) -> None:
+    def do(self, work: Work[Any], unit: int) -> Timed:
         """Let the process do a unit; raises what it raises, or `_DiedError`."""
         assert self._process.stdout is not None
         self._send((work, unit))
         try:
-            error = pickle.load(self._process.stdout)
+            answer = pickle.load(self._process.stdout)
         except (EOFError, pickle.UnpicklingError):
             raise _DiedError from None
-        if error is not None:
-            raise error
+        if isinstance(answer, BaseException):
+            raise answer
+        assert isinstance(answer, Timed)
+        return answer
 
     def _send(self, message: Any) -> None:
         assert self._process.stdin is not None

@@ -14,7 +14,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from eventcargo.engines.engine import MOST_DEATHS, MOST_POISONOUS, Engine, poisonous
-from eventcargo.engines.work import Work
+from eventcargo.engines.work import Timed, Work
 from eventcargo.errors import ConfigError, argument
 from eventcargo.release import RELEASE
 
@@ -75,12 +75,13 @@ class Ray(Engine):
                     flying[task.remote(RELEASE, work, unit)] = unit
                 for done in self._ray.wait(list(flying), num_returns=1)[0]:
                     unit = flying.pop(done)
-                    has_file = self._result(done)
-                    if has_file is None:
+                    result = self._result(done)
+                    if result is None:
                         lost.append(unit)
                         continue
-                    if has_file:
+                    if result[0]:
                         _wait_for(work.path(unit))
+                    self.elsewhere += result[1]
                     yield unit
         finally:
             for each in flying:
@@ -96,11 +97,12 @@ class Ray(Engine):
             places = min(places, resources.get("GPU", 0.0) / work.gpus)
         return max(1, int(IN_FLIGHT * places))
 
-    def _result(self, reference: Any) -> bool | None:
-        """Whether a unit was written; None if its worker died each time. What it raised is raised."""
+    def _result(self, reference: Any) -> tuple[bool, Timed] | None:
+        """What became of a unit; None if its worker died each time. What it raised is raised."""
         errors = self._ray.exceptions
         try:
-            return bool(self._ray.get(reference))
+            result: tuple[bool, Timed] = self._ray.get(reference)
+            return result
         except errors.RayTaskError as error:
             raise getattr(error, "cause", None) or error from None
         except (errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError):
@@ -131,8 +133,8 @@ def _wait_for(path: Path) -> None:
         time.sleep(0.1)
 
 
-def _do(version: str, work: Work[Any], unit: int) -> bool:
-    """Do a unit on a node of the same release; whether its file was written."""
+def _do(version: str, work: Work[Any], unit: int) -> tuple[bool, Timed]:
+    """Do a unit on a node of the same release: whether its file was written, and how long it took."""
     if version != RELEASE:
         raise ConfigError(
             f"a node has eventcargo {RELEASE}, the driver {version}; install the same release on all"
@@ -140,5 +142,5 @@ def _do(version: str, work: Work[Any], unit: int) -> bool:
     if not work.folder.exists():
         raise ConfigError(f"the node {platform.node()} does not see {work.folder}; {SHARED}")
     with threadpool_limits(1, "blas"):
-        work(unit)
-    return work.is_done(unit)
+        taken = work.timed(unit)
+    return work.is_done(unit), taken

@@ -38,6 +38,7 @@ class Shards(Engine):
             if self._lock is not None:
                 self._lock.release()
             yield from self._engine.run(work, own)
+            self.elsewhere = self._engine.elsewhere
             self._go_on(work)
         left = work.missing(units)
         if left:

@@ -6,7 +6,6 @@ all, and the file is the only sign that the unit is done.
 """
 
 import math
-import shutil
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,12 +16,23 @@ from typing import Any, Generic, TypeVar
 
 from eventcargo.deadline import NEVER, Deadline
 from eventcargo.errors import DataError
-from eventcargo.files import read_document, write_document
+from eventcargo.files import atomic_folder, read_document, write_document
 
 State = TypeVar("State")
 
 INPUTS = "inputs"
 """The folder, in that of a work, with what its units read."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Seconds and processor seconds of units."""
+
+    seconds: float = 0.0
+    processor: float = 0.0
+
+    def __add__(self, other: "Timed") -> "Timed":
+        return Timed(self.seconds + other.seconds, self.processor + other.processor)
 
 
 @dataclass(frozen=True)
@@ -85,17 +95,23 @@ class Work(ABC, Generic[State]):
                 raise
         return unit
 
+    def timed(self, unit: int) -> "Timed":
+        """Do a unit, and tell how long that took."""
+        began, worked = time.monotonic(), time.process_time()
+        self(unit)
+        return Timed(time.monotonic() - began, time.process_time() - worked)
+
     def share(self) -> None:
         """Write the inputs, which the driver holds in memory, so that other processes can open them."""
         target = self.folder / INPUTS
         if target.exists():
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        unfinished = self.folder / f".{INPUTS}.part"
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir()
-        self.save(_held[self._key][0], unfinished)
-        unfinished.replace(target)
+        try:
+            with atomic_folder(target) as unfinished:
+                self.save(_held[self._key][0], unfinished)
+        except (OSError, DataError):
+            if not target.exists():  # or else another driver was quicker
+                raise
 
     def prepared(self, make: Callable[[], State]) -> State:
         """The inputs: made, or opened if another process has made and written them."""

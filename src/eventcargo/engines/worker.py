@@ -9,7 +9,7 @@ import pickle
 import signal
 import sys
 from contextlib import suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 
 def main() -> None:
@@ -24,22 +24,30 @@ def main() -> None:
 
 
 def _answer(asked: BinaryIO, answers: BinaryIO) -> bool:
+    """Answer one request; whether there may be more."""
     try:
         work, unit = pickle.load(asked)
     except EOFError:
         return False
-    error: BaseException | None = None
+    except Exception as error:  # the class of the work cannot be imported here
+        _send(error, answers)
+        return False
     try:
-        work(unit)
-    except Exception as raised:  # it is the driver's to handle
-        error = raised
+        _send(work.timed(unit), answers)
+    except BrokenPipeError:
+        return False
+    except Exception as error:  # it is the driver's to handle
+        _send(error, answers)
+    return True
+
+
+def _send(result: Any, answers: BinaryIO) -> None:
     try:
-        answer = pickle.dumps(error)
+        answer = pickle.dumps(result)
     except Exception:  # some exceptions cannot be sent
-        answer = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+        answer = pickle.dumps(RuntimeError(f"{type(result).__name__}: {result}"))
     answers.write(answer)
     answers.flush()
-    return True
 
 
 if __name__ == "__main__":
