@@ -5,7 +5,7 @@ import os
 import platform
 import resource
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,14 @@ def save(name: str, result: dict[str, Any], out: Path | None = None) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n")
     return path
+
+
+def kept(part: Path, make: Callable[[], Any]) -> Any:
+    """What a part of a script's work has given: read from its file, or made and written there."""
+    if not part.exists():
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(make()) + "\n")
+    return json.loads(part.read_text())
 
 
 def filled(text: str, made: Mapping[str, str]) -> str:
