@@ -1,11 +1,12 @@
 """How often the interval of `without` holds what the simulator's own intervention does.
 
 Every cause of the regimes `log_odds` and `noisy_or` is prevented in the simulation itself (the setting
-`without`: the same process, the same random numbers), in 60,000 sequences. The mean difference of the labels
+`without`: the same process, the same random numbers), in 200,000 sequences. The mean difference of the labels
 is the truth. `without` estimates it from data sets of 1,000 to 8,000 sequences in which nothing was
 prevented, given the true boundaries and those that IAMB finds; so it does for pairs of causes of a label that
 are prevented together. In the regime `confounded` the assumptions do not hold: a hidden cause raises the
-decoy and the label. There whole runs (`discover --preset fast --steps 2`) show how often the verdict warns. What is done is kept in benchmarks/parts; `--regimes` does a part of it.
+decoy and the label. There whole runs (`discover --preset fast --steps 2`) show how often the verdict warns.
+What is done is kept in benchmarks/parts; `--regimes` does a part of it.
 
 Test seeds 0 to 4, validation seeds 100 to 104. Run:
 `.venv/bin/python -m benchmarks.accuracy.without [--seeds validation] [--docs docs/results.md]`
@@ -34,7 +35,7 @@ RUN_SIZE, STEPS = 3_000, 2
 """Size at which whole runs find the boundaries of `confounded`, and judge them, and their training steps: the
 linear term is enough. Verdicts on the other regimes are counted by `run.py --cases weak`."""
 
-MANY = {"log_odds": 60_000, "noisy_or": 60_000, "confounded": 50_000}
+MANY = {"log_odds": 200_000, "noisy_or": 200_000, "confounded": 50_000}
 """Sequences in which an intervention shows its effect."""
 
 BARE = {"background_min": 1, "background_max": 1}
