@@ -83,6 +83,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.reliability.engines
 	$(BIN)/python -m benchmarks.accuracy.coverage
 	$(BIN)/python -m benchmarks.accuracy.odds_coverage
+	$(BIN)/python -m benchmarks.accuracy.compare --docs docs/results.md
+	$(BIN)/python -m benchmarks.accuracy.without --docs docs/results.md
 	$(BIN)/python -m benchmarks.accuracy.criteria --figure docs/criteria.png
 	$(BIN)/python -m benchmarks.paper.run --minutes 6 --figures docs --docs docs/paper.md
 	$(BIN)/python -m benchmarks.accuracy.verify

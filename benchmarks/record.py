@@ -5,7 +5,7 @@ import os
 import platform
 import resource
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,14 @@ def save(name: str, result: dict[str, Any], out: Path | None = None) -> Path:
 def saved(name: str) -> dict[str, Any]:
     """A published result."""
     return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def kept(part: Path, make: Callable[[], Any]) -> Any:
+    """What a part of a script's work has given: read from its file, or made and written there."""
+    if not part.exists():
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(make()) + "\n")
+    return json.loads(part.read_text())
 
 
 def filled(text: str, made: Mapping[str, str]) -> str:

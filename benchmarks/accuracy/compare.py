@@ -3,10 +3,10 @@
 Pairs of fleets of the regimes `log_odds` and `noisy_or`: the two halves of the sequences of one simulation,
 so that both fleets have the same process of events. In the second fleet a random half of the causes has half
 its effect: half the log odds, or half the probability to produce the label. The labels of both fleets are
-drawn by the rules that the simulator tells. Boundaries are found in each fleet by itself, by IAMB (all sizes)
-and by `discover --preset fast`, and compared. Counted are all pairs looked at: unchanged edges (true causes
-that stayed as they were), false edges, and halved ones. Beside that stand pairs of fleets in which nothing
-changed.
+drawn by the rules that the simulator tells. Boundaries are found in each fleet by itself, by IAMB, and with
+`--runs` by `discover --preset fast --steps 2`, and compared. Counted are all pairs looked at: unchanged edges
+(true causes that stayed as they were), false edges, and halved ones. Beside that stand pairs of fleets in
+which nothing changed. What is done is kept in benchmarks/parts; `--regimes` does a part of it.
 
 Test seeds 0 to 4, validation seeds 100 to 104. Run:
 `.venv/bin/python -m benchmarks.accuracy.compare [--seeds validation] [--docs docs/results.md]`
@@ -14,6 +14,7 @@ Test seeds 0 to 4, validation seeds 100 to 104. Run:
 
 import argparse
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,14 @@ from eventcargo import Cargo, EventDataset, LabelGraph, compare, find_boundaries
 from eventcargo.events import Ragged
 from eventcargo.simulation import Simulated, simulate
 
-from benchmarks.record import provenance, save, show
+from benchmarks.record import PARTS, kept, provenance, save, show
 
 SEEDS = {"test": range(5), "validation": range(100, 105)}
 SIZES = (1_000, 3_000, 8_000, 20_000)
 """Sequences of each fleet."""
 
-RUN_SIZES = (3_000,)
-"""Sizes at which whole runs find the boundaries, too."""
+RUN_SIZE, STEPS = 3_000, 2
+"""Size at which whole runs find the boundaries, too, and their training steps: the linear term is enough."""
 
 KINDS = ("unchanged", "false", "halved")
 
@@ -42,18 +43,14 @@ EFFECT = re.compile(r"(E\d+) (?:x ([\d.e+-]+)|\(([\d.]+))")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", choices=list(SEEDS), default="test")
-    parser.add_argument("--iamb-only", action="store_true", help="leave out whole runs")
+    parser.add_argument("--regimes", nargs="+", default=["log_odds", "noisy_or"])
+    parser.add_argument("--runs", action="store_true", help="boundaries of whole runs, too: an hour")
     parser.add_argument("--docs", type=Path, default=None, help="text whose tables are made anew")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
-    methods = [("iamb", SIZES)] + ([] if options.iamb_only else [("fast", RUN_SIZES)])
-    rows = [
-        measure(regime, method, size, is_same, SEEDS[options.seeds])
-        for regime in ("log_odds", "noisy_or")
-        for method, sizes in methods
-        for size in sizes
-        for is_same in (True, False)
-    ]
+    cases = [("iamb", size, is_same) for size in SIZES for is_same in (True, False)]
+    cases += [("fast", RUN_SIZE, False)] if options.runs else []
+    rows = [measure(regime, *case, SEEDS[options.seeds]) for regime in options.regimes for case in cases]
     result = {**provenance(list(SEEDS[options.seeds])), "rows": rows}
     print(f"written to {save('compare', result, options.out)}")
     show({"compare": table(rows)}, options.docs)
@@ -63,7 +60,9 @@ def measure(regime: str, method: str, size: int, is_same: bool, seeds: range) ->
     """The counts over all seeds."""
     total: dict[str, int] = {}
     for seed in seeds:
-        for name, count in counts(regime, method, size, is_same, seed).items():
+        unit = (regime, method, size, is_same, seed)
+        part = PARTS / "compare" / f"{'_'.join(map(str, unit))}.json"
+        for name, count in kept(part, partial(counts, *unit)).items():
             total[name] = total.get(name, 0) + count
     row = {"regime": regime, "boundaries by": method, "sequences": size, "halved": not is_same, **total}
     print(row, flush=True)
@@ -166,7 +165,11 @@ def with_labels(data: EventDataset, carried: NDArray[np.bool_]) -> EventDataset:
 
 def boundaries(method: str, data: EventDataset, seed: int) -> LabelGraph:
     """The boundaries that a method finds."""
-    return find_boundaries(data) if method == "iamb" else Cargo(preset="fast", seed=seed).fit(data).graph_
+    return (
+        find_boundaries(data)
+        if method == "iamb"
+        else Cargo(preset="fast", steps=STEPS, seed=seed).fit(data).graph_
+    )
 
 
 def table(rows: list[dict[str, Any]]) -> str:

@@ -1,12 +1,12 @@
 """How often the interval of `without` holds what the simulator's own intervention does.
 
 Every cause of the regimes `log_odds` and `noisy_or` is prevented in the simulation itself (the setting
-`without`: the same process, the same random numbers), in 100,000 sequences. The mean difference of the labels
+`without`: the same process, the same random numbers), in 200,000 sequences. The mean difference of the labels
 is the truth. `without` estimates it from data sets of 1,000 to 8,000 sequences in which nothing was
-prevented, given the true boundaries, those that IAMB finds, and those of `discover --preset fast`; so it does
-for pairs of causes of a label that are prevented together. Counted is, too, how often the verdict warns of
-the answer. In the regime `confounded` the assumptions do not hold: a hidden cause raises the decoy and the
-label.
+prevented, given the true boundaries and those that IAMB finds; so it does for pairs of causes of a label that
+are prevented together. In the regime `confounded` the assumptions do not hold: a hidden cause raises the
+decoy and the label. There whole runs (`discover --preset fast --steps 2`) show how often the verdict warns.
+What is done is kept in benchmarks/parts; `--regimes` does a part of it.
 
 Test seeds 0 to 4, validation seeds 100 to 104. Run:
 `.venv/bin/python -m benchmarks.accuracy.without [--seeds validation] [--docs docs/results.md]`
@@ -14,6 +14,7 @@ Test seeds 0 to 4, validation seeds 100 to 104. Run:
 
 import argparse
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,21 @@ from eventcargo.intervention import Without, without
 from eventcargo.simulation import Simulated, simulate
 from eventcargo.verdicts import Verdict
 
-from benchmarks.record import provenance, save, show
+from benchmarks.record import PARTS, kept, provenance, save, show
 
 SEEDS = {"test": range(5), "validation": range(100, 105)}
 SIZES = (1_000, 3_000, 8_000)
 """Sequences of a data set."""
 
-RUN_SIZES = (3_000,)
-"""Sizes at which whole runs find the boundaries, too."""
+RUN_SIZE, STEPS = 3_000, 2
+"""Size at which whole runs find the boundaries of `confounded`, and judge them, and their training steps: the
+linear term is enough. Verdicts on the other regimes are counted by `run.py --cases weak`."""
 
-MANY = 100_000
+MANY = {"log_odds": 200_000, "noisy_or": 200_000, "confounded": 50_000}
 """Sequences in which an intervention shows its effect."""
+
+BARE = {"background_min": 1, "background_max": 1}
+"""Settings that leave out the background, which changes neither causes nor labels, and takes most time."""
 
 Target = tuple[str, tuple[str, ...]]
 """A label and the event types that are prevented."""
@@ -43,16 +48,16 @@ Target = tuple[str, tuple[str, ...]]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", choices=list(SEEDS), default="test")
-    parser.add_argument("--no-runs", action="store_true", help="leave out whole runs")
+    parser.add_argument("--regimes", nargs="+", default=list(MANY))
     parser.add_argument("--docs", type=Path, default=None, help="text whose tables are made anew")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     seeds = SEEDS[options.seeds]
     answers = [
         answer
-        for regime in ("log_odds", "noisy_or", "confounded")
+        for regime in options.regimes
         for seed in seeds
-        for answer in answers_of(regime, seed, not options.no_runs)
+        for answer in kept(PARTS / "without" / f"{regime}_{seed}.json", partial(answers_of, regime, seed))
     ]
     rows = summary(answers)
     result = {**provenance(list(seeds)), "sequences of the truth": MANY, "rows": rows}
@@ -60,25 +65,23 @@ def main() -> None:
     show({"without": table(rows)}, options.docs)
 
 
-def answers_of(regime: str, seed: int, with_runs: bool) -> Iterator[dict[str, Any]]:
+def answers_of(regime: str, seed: int) -> list[dict[str, Any]]:
     """All answers on one process, each beside the truth."""
-    process = simulate(regime, sequences=MANY, seed=seed)
+    answers = []
+    bare = {} if regime == "confounded" else BARE
+    process = simulate(regime, sequences=MANY[regime], seed=seed, **bare)
     truth = dict(effects(process, seed))
     for size in SIZES:
         simulated = simulate(regime, sequences=size, seed=seed)
-        for method, graph, verdicts in boundaries(simulated, seed, with_runs and size in RUN_SIZES):
+        for method, graph, verdicts in boundaries(simulated, seed):
             for (label, events), effect in truth.items():
                 if not set(events) <= set(graph.boundaries.get(label, ())):
                     continue
                 answer = without(graph, simulated.data, events, label, verdicts=verdicts)[0]
-                yield {
-                    "regime": kind(process, label, events),
-                    "boundaries": method,
-                    "sequences": size,
-                    "events": len(events),
-                    **measured(answer, effect * size),
-                }
+                key = {"regime": kind(process, label, events), "boundaries": method, "sequences": size}
+                answers.append({**key, "events": len(events), **measured(answer, effect * size)})
     print(f"{regime} {seed} done", flush=True)
+    return answers
 
 
 def kind(process: Simulated, label: str, events: tuple[str, ...]) -> str:
@@ -89,14 +92,14 @@ def kind(process: Simulated, label: str, events: tuple[str, ...]) -> str:
 
 
 def boundaries(
-    simulated: Simulated, seed: int, with_run: bool
+    simulated: Simulated, seed: int
 ) -> Iterator[tuple[str, LabelGraph, Mapping[str, Verdict] | None]]:
     """True boundaries and those found, with the verdicts on those of a run."""
     if simulated.regime != "confounded":
         yield "true", simulated.truth, None
     yield "IAMB", find_boundaries(simulated.data), None
-    if with_run:
-        cargo = Cargo(preset="fast", seed=seed).fit(simulated.data)
+    if simulated.regime == "confounded" and len(simulated.data) == RUN_SIZE:
+        cargo = Cargo(preset="fast", steps=STEPS, seed=seed).fit(simulated.data)
         yield "`discover --preset fast`", cargo.graph_, cargo.verdicts_
 
 
@@ -112,7 +115,7 @@ def effects(process: Simulated, seed: int) -> Iterator[tuple[Target, float]]:
     for round_ in range(max(map(len, targets.values()))):
         chosen = {label: own[round_] for label, own in targets.items() if len(own) > round_}
         absent = tuple(event for events in chosen.values() for event in events)
-        after = simulate(process.regime, sequences=MANY, seed=seed, without=absent, **settings)
+        after = simulate(process.regime, sequences=len(process.data), seed=seed, without=absent, **settings)
         for label, events in chosen.items():
             yield (label, events), share(process.data, label) - share(after.data, label)
 
@@ -149,7 +152,8 @@ def summary(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Coverage, bias and warnings by regime, boundaries, size and number of event types."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for answer in answers:
-        key = tuple(answer[name] for name in ("regime", "events", "boundaries", "sequences"))
+        size = answer["sequences"] if answer["events"] == 1 else 0
+        key = (answer["regime"], answer["events"], answer["boundaries"], size)
         groups.setdefault(key, []).append(answer)
     return [row(key, groups[key]) for key in sorted(groups, key=str)]
 
@@ -187,7 +191,7 @@ def table(rows: list[dict[str, Any]]) -> str:
             one["regime"],
             "one event type" if one["event types"] == 1 else f"{one['event types']} together",
             one["boundaries"],
-            f"{one['sequences']:,}",
+            f"{one['sequences']:,}" if one["sequences"] else "all sizes",
             f"{one['answers']:,}",
             f"{one['covered']:.1%}",
             f"{one['above']:.1%} / {one['below']:.1%}",

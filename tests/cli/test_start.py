@@ -34,6 +34,10 @@ ERRORS = {
     "no run to judge": (("judge", "nowhere"), 1, "nowhere has no graph.parquet"),
     "no run to explain": (("explain", "nowhere", "--sequence", "a"), 1, "nowhere holds no run"),
     "no model to explain": (("explain", "nowhere", "--events", "A,B"), 1, "nowhere holds no run"),
+    "no run to predict by": (("predict", "nowhere", "e.csv"), 1, "nowhere holds no run"),
+    "no run to compare": (("compare", "nowhere", "elsewhere"), 1, "nowhere holds no finished run"),
+    "no run to do without": (("without", "nowhere", "A"), 1, "nowhere holds no finished run"),
+    "no page": (("compare", "nowhere", "elsewhere", "--out", "page.doc"), 1, "--out page.doc: the page is"),
     "no model": (("extract", "nowhere", "e.csv"), 1, "config.json does not exist"),
 }
 

@@ -118,10 +118,13 @@ def test_if_one_cause_changes_the_others_do_not_seem_to() -> None:
 
 def test_labels_and_event_types_of_one_run_are_named_apart() -> None:
     first, second = world(STRONG, 500, 1), world(STRONG, 500, 2)
+    rest = [[event for event in sequence.events if event != "b"] for sequence in second]
     only = EventDataset.from_sequences(
-        [EventSequence(s.id, tuple(e for e in s.events if e != "b"), s.times[: sum(e != "b" for e in s.events)],
-                       (*s.labels, "odd")) for s in second]
-    )  # fmt: skip
+        [
+            EventSequence(one.id, tuple(events), one.times[: len(events)], (*one.labels, "odd"))
+            for one, events in zip(second, rest, strict=True)
+        ]
+    )
     found = compare((graph("a", "b"), first), (graph("a"), only))
     assert found.labels == ((), ("odd",))
     assert found.event_types == ((("bad", "b"),), ())

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -20,15 +21,16 @@ QUICK = {"discover": ["--preset", "fast", "--steps", "5"]}
 """What may be added for speed."""
 
 
-def section() -> str:
-    return README.read_text("utf-8").split("\n## Your own data\n")[1].split("\n## ")[0]
+def section(title: str = "Your own data") -> str:
+    return README.read_text("utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
-def commands() -> list[list[str]]:
+def commands(title: str = "Your own data") -> list[list[str]]:
     """The commands of the code blocks, and those within sentences."""
-    blocks = re.findall(r"^```\n(.*?)^```", section(), re.DOTALL | re.MULTILINE)
+    text = section(title)
+    blocks = re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     lines = "".join(blocks).replace("\\\n", " ").splitlines()
-    sentences = [text for text in re.findall(r"`(eventcargo [^`]+)`", section()) if "COMMAND" not in text]
+    sentences = [found for found in re.findall(r"`(eventcargo [^`]+)`", text) if "COMMAND" not in found]
     return [shlex.split(line, comments=True)[1:] for line in [*lines, *sentences]]
 
 
@@ -88,6 +90,11 @@ def test_outcomes_with_dates_are_discovered_explained_and_judged(tables: Path) -
     assert read_graph(tables / "run" / "graph.parquet").boundaries == CAUSES
     assert (tables / "run" / "report.html").exists()
     assert set(pl.read_csv(tables / "why.csv")["label"]) == {"turbo failure"}
+
+    shutil.copytree(tables / "run", tables / "last_year")
+    for command in commands("What if, and what has changed"):
+        quickly(command)
+    assert "0</b> of 1 edge changed" in (tables / "page.html").read_text("utf-8")
 
 
 def test_labels_of_whole_sequences_are_discovered_explained_and_judged(tables: Path) -> None:

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -28,9 +30,20 @@ def test_the_interval_covers_the_expected_number() -> None:
     assert 0.93 <= np.mean(inside) <= 0.97
 
 
-def test_the_error_is_that_of_leaving_out_one_sequence_at_a_time() -> None:
-    exposed, carries, others, _ = drawn(np.random.default_rng(1), 300)
-    n = len(exposed)
+def twisted(rng: np.random.Generator, n: int) -> tuple[Bools, Bools, Bools]:
+    """Exposure and label by the exclusive or of two others, which neither regression can describe."""
+    others = rng.random((n, 2)) < (0.5, 0.3)
+    odd = others[:, 0] ^ others[:, 1]
+    exposed = rng.random(n) < np.where(odd, 0.7, 0.2)
+    return exposed, rng.random(n) < np.where(odd, 0.5, 0.15) + 0.2 * exposed, others
+
+
+@pytest.mark.parametrize("draw", [lambda rng, n: drawn(rng, n)[:3], twisted])
+def test_the_error_is_that_of_leaving_out_one_sequence_at_a_time(
+    draw: Callable[[np.random.Generator, int], tuple[Bools, Bools, Bools]],
+) -> None:
+    n = 400
+    exposed, carries, others = draw(np.random.default_rng(1), n)
     rate = np.array(
         [
             AttributableNumber.of(*(np.delete(part, at, axis=0) for part in (exposed, carries, others))).fewer

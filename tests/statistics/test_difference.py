@@ -30,9 +30,9 @@ def test_the_p_value_is_below_5_percent_exactly_if_the_interval_excludes_0(
 
 
 def test_an_interval_that_is_wide_on_one_side_stays_so() -> None:
-    found = Difference.of(around(0.0, 0.1, 0.1), around(5.0, 2.0, 9.0))
-    assert found.high[0] - 5.0 == pytest.approx(np.hypot(9.0, 0.1))
-    assert 5.0 - found.low[0] == pytest.approx(np.hypot(2.0, 0.1))
+    found = Difference.of(around(0.0, 0.5, 3.0), around(5.0, 2.0, 9.0))
+    assert found.high[0] - 5.0 == pytest.approx(np.hypot(9.0, 0.5))
+    assert 5.0 - found.low[0] == pytest.approx(np.hypot(2.0, 3.0))
 
 
 def test_without_an_estimate_there_is_no_difference() -> None:

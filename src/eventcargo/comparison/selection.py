@@ -44,20 +44,17 @@ class Selection:
     def of(cls, first: Floats, second: Floats, thresholds: tuple[float, float]) -> "Selection":
         """From estimates with their intervals, (3, n) each, and the thresholds of the two searches.
 
-        A pair that reached neither threshold was found by other means, by a search that asked for less: for
-        as much as the larger of its two effects shows.
+        A pair that reaches neither threshold was found by other means than its effect; its p-value is near 1.
         """
         (a, a_low, a_high), (b, b_low, b_high) = first, second
         up = b >= a
         s_a = np.where(up, a_high - a, a - a_low) / WIDTH
         s_b = np.where(up, b - b_low, b_high - b) / WIDTH
         with np.errstate(divide="ignore", invalid="ignore"):
-            reached = np.maximum(np.abs(a / s_a) / thresholds[0], np.abs(b / s_b) / thresholds[1])
-            lower = np.minimum(reached, 1.0)
             variance = s_a**2 + s_b**2
             mean = (a * s_b**2 + b * s_a**2) / variance
             # a = mean - D s_a^2 / variance and b = mean + D s_b^2 / variance stay below their thresholds
-            room_a, room_b = lower * thresholds[0] * s_a, lower * thresholds[1] * s_b
+            room_a, room_b = thresholds[0] * s_a, thresholds[1] * s_b
             low = np.maximum((mean - room_a) * variance / s_a**2, (-room_b - mean) * variance / s_b**2)
             high = np.minimum((mean + room_a) * variance / s_a**2, (room_b - mean) * variance / s_b**2)
         return cls(b - a, np.sqrt(variance), low, np.maximum(low, high))

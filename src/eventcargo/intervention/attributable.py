@@ -159,8 +159,8 @@ def _of_study(
         _check_comparable(label, events, exposed)
         carries = np.zeros(len(study), bool)
         carries[positives] = True
-        others = _others(study, graph.boundaries.get(label, ()), events)
-        number = AttributableNumber.of(exposed, carries, _columns(presence, study, others), study.groups)
+        others = _others(presence, study, graph.boundaries.get(label, ()), events)
+        number = AttributableNumber.of(exposed, carries, others, study.groups)
         yield _answer(label, tuple(events), len(study), len(positives), number)
 
 
@@ -170,19 +170,26 @@ def _columns(presence: sp.csc_array, study: EventDataset, names: Sequence[str]) 
     return np.asarray(presence[:, [place[name] for name in names]].toarray() > 0)
 
 
-def _others(study: EventDataset, boundary: Sequence[str], events: Sequence[str]) -> list[str]:
-    """What is held as it was: the rest of the boundary and what the data adjust for.
+def _others(
+    presence: sp.csc_array, study: EventDataset, boundary: Sequence[str], events: Sequence[str]
+) -> Bools:
+    """What is held as it was, (sequences, columns): the rest of the boundary and what the data adjust for.
 
-    Families, members and thresholds that share their moments with the event types go with them.
+    A family of one of the event types is held as far as its other members are there. Members of a family
+    among the event types, and thresholds that share their moments with them, are gone with them.
     """
-    names = dict.fromkeys((*boundary, *study.kinds.adjusted))
-    return [
-        name
-        for name in names
-        if name in study.event_names
-        and name not in events
-        and not any(study.kinds.accompany(name, event) for event in events)
-    ]
+    names = [name for name in dict.fromkeys((*boundary, *study.kinds.adjusted)) if name in study.event_names]
+    columns = []
+    for name in names:
+        members = study.kinds.families.get(name, ())
+        rest = [member for member in members if member not in events]
+        if name in events:
+            continue
+        if not any(study.kinds.accompany(name, event) for event in events):
+            columns.append(_columns(presence, study, [name])[:, 0])
+        elif rest and set(events) & set(members):
+            columns.append(np.asarray(_columns(presence, study, rest).any(axis=1)))
+    return np.stack(columns, axis=1) if columns else np.zeros((len(study), 0), bool)
 
 
 def _check_comparable(label: str, events: Sequence[str], exposed: Bools) -> None:
@@ -246,8 +253,8 @@ def _doubts(answer: Without, graph: LabelGraph, verdict: Verdict | None, n_contr
         yield "there is no verdict on the label, so nothing is known of hidden causes; judge the run first"
     elif verdict.level != "trust":
         yield (
-            f"the verdict on the label is {verdict.level}, and a hidden common cause would make this number "
-            f"wrong: {'; '.join(verdict.reasons)}"
+            f"the verdict on the label is {verdict.level}, so the assumptions may not hold: "
+            f"{'; '.join(verdict.reasons)}"
         )
     strange = [event for event in answer.events if event not in graph.boundaries.get(answer.label, ())]
     if strange:
