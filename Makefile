@@ -86,7 +86,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.accuracy.compare --docs docs/results.md
 	$(BIN)/python -m benchmarks.accuracy.without --docs docs/results.md
 	$(BIN)/python -m benchmarks.accuracy.criteria --figure docs/criteria.png
-	$(BIN)/python -m benchmarks.paper.run --minutes 6 --figures docs --docs docs/paper.md
+	$(BIN)/python -m benchmarks.paper.run --figures docs --docs docs/paper.md
+	$(BIN)/python -m benchmarks.paper.label_queries --docs docs/paper.md
 	$(BIN)/python -m benchmarks.accuracy.verify
 	$(BIN)/python -m benchmarks.accuracy.rules
 	$(BIN)/python -m benchmarks.accuracy.verdicts
