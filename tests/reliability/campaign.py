@@ -129,12 +129,12 @@ class Reader:
 
     def read(self, name: str, seed: int) -> Ended:
         """How the reading of one input ended."""
-        self._pipe.send((name, seed))
         try:
+            self._pipe.send((name, seed))
             if self._pipe.poll(self._seconds):
                 return self._pipe.recv()
             outcome, words = "hang", f"more than {self._seconds:g} s"
-        except EOFError:
+        except (EOFError, ConnectionError):
             self._process.join()
             outcome, words = "crash", f"exit code {self._process.exitcode}"
         self.close()

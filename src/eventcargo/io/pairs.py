@@ -55,6 +55,7 @@ def _table(columns: dict[str, list[Any]]) -> pa.Table:
     try:
         return pa.table(columns)
     except (pa.ArrowException, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0][:300]
         raise DataError(
-            f"the pairs cannot be read: {error}; use strings as names, and times of one kind"
+            f"the pairs cannot be read: {reason}; use strings as names, and times of one kind"
         ) from None

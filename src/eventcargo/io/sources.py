@@ -180,7 +180,9 @@ def _read_pandas(frame: Any, place: str, columns: list[str]) -> Batches:
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        reason = str(error).splitlines()[0][:300]
+        reason = str(error.args[-1] if error.args else error).splitlines()[0][
+            :300
+        ]  # the last names the column
         raise DataError(f"{place} cannot be read: {reason}; give each column values of one kind") from None
     return _read_arrow(table, columns, place)
 
