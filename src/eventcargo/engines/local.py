@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from eventcargo.engines.engine import MOST_DEATHS, MOST_POISONOUS, Engine, poisonous
 from eventcargo.engines.work import Timed, Work
 
-START_SECONDS = 3.0
+START_SECONDS = 6.0
 """Workers are started if they save more than this, by processor time, which other programs do not change.
 They load Python, the libraries and the inputs first."""
 
