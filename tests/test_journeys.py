@@ -1,6 +1,5 @@
 """What people do with the package, from their own tables to an answer."""
 
-import json
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from eventcargo.discovery import Cargo
 from eventcargo.simulation import simulate
 
 from .cli.program import run, run_json
+from .sealed import edit
 
 QUICK = {"preset": "fast", "steps": 3, "n_jobs": 1}
 OPTIONS = ("--preset", "fast", "--steps", "3", "--workers", "1")
@@ -112,9 +112,7 @@ def test_an_interrupted_run_goes_on_from_python(tmp_path: Path) -> None:
     Cargo(**QUICK).fit(data, run=tmp_path / "part")
     for name in ("graph.parquet", "report.html"):
         (tmp_path / "part" / name).unlink()
-    record = json.loads((tmp_path / "part" / "run.json").read_text())
-    record["done"] = ["train", "extract"]
-    (tmp_path / "part" / "run.json").write_text(json.dumps(record))
+    edit(tmp_path / "part" / "run.json", done=["train", "extract"])
     again = Cargo(**QUICK).fit(data, run=tmp_path / "part", resume=True)
     assert again.graph_.edges.equals(whole.graph_.edges)
     assert (tmp_path / "part" / "report.html").exists()

@@ -9,6 +9,7 @@ import pytest
 from eventcargo import Cargo, LabelGraph, read_events, read_graph, write_graph
 from eventcargo.verdicts import read_verdicts
 
+from ..sealed import edit
 from .program import run, run_json
 
 FAST = ("--preset", "fast", "--steps", "2", "--workers", "1")
@@ -65,8 +66,7 @@ def test_labels_of_one_run_are_named(runs: Path) -> None:
 def test_data_that_are_gone_are_told_and_can_be_named_anew(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs, tmp_path / "moved")
     record = tmp_path / "moved" / "run_b" / "data.json"
-    known = json.loads(record.read_text())
-    record.write_text(json.dumps({**known, "events": str(tmp_path / "gone.parquet")}))
+    edit(record, events=str(tmp_path / "gone.parquet"))
     said = run("compare", runs / "run_a", tmp_path / "moved" / "run_b", code=1).stderr
     assert (
         f"the data of {tmp_path / 'moved' / 'run_b'} are gone: {tmp_path / 'gone.parquet'} does not exist"

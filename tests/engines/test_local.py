@@ -79,6 +79,22 @@ def test_a_worker_that_is_killed_is_replaced_and_its_unit_done_again(tmp_path: P
     assert [unit for unit, _ in work.tried()].count(4) == 2
 
 
+def test_a_worker_that_was_gone_before_it_began_is_no_fault_of_the_unit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An idle worker that is killed at the wrong moment still looks alive when it is given a unit."""
+    work, gone = Squares(tmp_path), [local._Worker() for _ in range(4)]
+    for worker in gone:
+        worker.kill()
+        worker._process.wait()
+    monkeypatch.setattr(local._Worker, "is_alive", True)
+    with Local(2) as engine, work.held(NUMBERS):
+        engine._idle.extend(gone)
+        assert sorted(engine.run(work, [5])) == [5]
+        assert sorted(engine.run(work, UNITS)) == [unit for unit in UNITS if unit != 5]
+    assert [unit for unit, _ in work.tried()].count(5) == 1
+
+
 def test_a_unit_that_kills_three_workers_is_named_and_all_others_are_done(tmp_path: Path) -> None:
     work = Squares(tmp_path, poison=(5,))
     with (

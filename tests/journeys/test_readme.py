@@ -136,5 +136,5 @@ def test_streams_without_ids_are_cut_into_windows(tables: Path) -> None:
 
 
 def test_every_option_named_in_a_sentence_is_tried() -> None:
-    tried = {*COMPLETED, "--resume", "--washout"}
+    tried = {*COMPLETED, "--resume", "--washout", "--engine ray", "--shards 3/16"}
     assert {text for text in options() if not text.startswith("--index windows")} == tried

@@ -134,7 +134,7 @@ def _workers(parent: int) -> list[int]:
         try:
             if int(path.read_text().rsplit(")", 1)[1].split()[1]) == parent:
                 command = (path.parent / "cmdline").read_bytes()
-                found += [int(path.parent.name)] if b"spawn_main" in command else []
+                found += [int(path.parent.name)] if b"eventcargo.engines.worker" in command else []
         except OSError:  # it has ended
             continue
     return found

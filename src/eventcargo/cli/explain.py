@@ -19,6 +19,7 @@ from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import recall
 from eventcargo.errors import ConfigError, counted
 from eventcargo.io.config import ReadConfig
+from eventcargo.prediction.table_paths import check_table_path
 from eventcargo.progress import progress_bars
 from eventcargo.sequences import EventSequence
 
@@ -119,8 +120,6 @@ def _check(
     if out is not None and (new is None or sequence is not None):
         raise ConfigError(f"--out {out} is for all sequences of a table: give EVENTS, without --sequence")
     if out is not None:
-        from eventcargo.prediction.tables import check_table_path
-
         check_table_path(out)
 
 
@@ -159,15 +158,13 @@ def _explain_all(
     """Explain every sequence of a table, into a file or to the screen."""
     import polars as pl
 
-    from eventcargo.prediction.tables import write_tables
-
     began = clock.perf_counter()
     with progress_bars() as progress:
         allowed = allowed_pairs(run, model, data)
         parts = eventcargo.prediction.explain_all(
             model, data, labels or None, allowed=allowed, progress=progress
         )
-        kept = [] if out is None else [len(part) for part in write_tables(out, parts)]
+        kept = [] if out is None else [len(part) for part in eventcargo.prediction.write_tables(out, parts)]
         table = pl.concat(list(parts)) if out is None else None
     seconds = clock.perf_counter() - began
     n_rows = sum(kept) if table is None else len(table)

@@ -13,6 +13,7 @@ from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.errors import counted
 from eventcargo.io.config import ReadConfig
+from eventcargo.prediction.table_paths import check_table_path
 from eventcargo.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ def predict(
     reading: ReadConfig = ReadConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Tell how probable each label of new sequences is; the table is read and cut as the run's own data."""
-    from eventcargo.prediction.tables import check_table_path, write_tables
-
     if out is not None:
         check_table_path(out)
     model = model_of(run, device)
@@ -50,8 +49,7 @@ def predict(
         table = eventcargo.prediction.predict(model, data, progress=progress)
     seconds = clock.perf_counter() - began
     if out is not None:
-        for _ in write_tables(out, iter([table])):
-            pass
+        list(eventcargo.prediction.write_tables(out, iter([table])))
     if as_json:
         print_json({"probabilities": table.to_dicts()})
         return

@@ -21,6 +21,9 @@ PLAN = "eventcargo-work", 1
 MOST_DEATHS = 3
 """A unit that has taken this many workers with it is given up."""
 
+MOST_IDLE_DEATHS = 10
+"""A unit is given up, too, if this many workers were gone before they began with it."""
+
 MOST_POISONOUS = 3
 """With this many units given up, the others are not tried any more."""
 

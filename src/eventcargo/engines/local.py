@@ -15,8 +15,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from eventcargo.engines.engine import MOST_DEATHS, MOST_POISONOUS, Engine, poisonous
+from eventcargo.engines.engine import MOST_DEATHS, MOST_IDLE_DEATHS, MOST_POISONOUS, Engine, poisonous
 from eventcargo.engines.work import Timed, Work
+from eventcargo.engines.worker import BEGUN
 
 START_SECONDS = 6.0
 """Workers are started if they save more than this, by processor time, which other programs do not change.
@@ -87,7 +88,7 @@ class _Crew:
     def __init__(self, work: Work[Any], left: deque[int], idle: list["_Worker"]) -> None:
         self._work, self._left, self._idle = work, left, idle
         self._busy, self._threads = set[_Worker](), list[threading.Thread]()
-        self._deaths, self._poisonous = Counter[int](), list[int]()
+        self._deaths, self._idle_deaths, self._poisonous = Counter[int](), Counter[int](), list[int]()
         self._results = SimpleQueue[int | BaseException | None]()
         self._lock, self._is_over = threading.Lock(), False
         self.taken = Timed()
@@ -138,9 +139,9 @@ class _Crew:
         worker = self._hired()
         try:
             taken = worker.do(self._work, unit)
-        except _DiedError:
+        except _DiedError as died:
             self._release(worker, is_alive=False)
-            self._note_death(unit)
+            self._note_death(unit, is_fault=not isinstance(died, _IdleDiedError))
             return False
         except BaseException:
             self._release(worker)
@@ -173,10 +174,12 @@ class _Crew:
                 return
         worker.stop()
 
-    def _note_death(self, unit: int) -> None:
+    def _note_death(self, unit: int, is_fault: bool) -> None:
+        """Put a unit back, unless too many workers died of it, or too many before they could begin."""
         with self._lock:
-            self._deaths[unit] += 1
-            if self._deaths[unit] < MOST_DEATHS:
+            deaths, most = (self._deaths, MOST_DEATHS) if is_fault else (self._idle_deaths, MOST_IDLE_DEATHS)
+            deaths[unit] += 1
+            if deaths[unit] < most:
                 self._left.appendleft(unit)
             else:
                 self._poisonous.append(unit)
@@ -184,6 +187,10 @@ class _Crew:
 
 class _DiedError(Exception):
     """The worker is gone."""
+
+
+class _IdleDiedError(_DiedError):
+    """The worker was gone before it began with a unit."""
 
 
 class _Worker:
@@ -201,15 +208,24 @@ class _Worker:
 
     def do(self, work: Work[Any], unit: int) -> Timed:
         """Let the process do a unit; raises what it raises, or `_DiedError`."""
-        assert self._process.stdout is not None
         self._send((work, unit))
+        try:
+            begun = self._answer()
+        except _DiedError:
+            raise _IdleDiedError from None
+        assert begun == BEGUN
+        answer = self._answer()
+        assert isinstance(answer, Timed)
+        return answer
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
         try:
             answer = pickle.load(self._process.stdout)
         except (EOFError, pickle.UnpicklingError):
             raise _DiedError from None
         if isinstance(answer, BaseException):
             raise answer
-        assert isinstance(answer, Timed)
         return answer
 
     def _send(self, message: Any) -> None:

@@ -11,6 +11,9 @@ import sys
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+BEGUN = "begun"
+"""The first answer to a unit. A worker that dies before it was killed by something else."""
+
 
 def main() -> None:
     """Do units until the input ends, which it also does when the driver is killed."""
@@ -32,6 +35,7 @@ def _answer(asked: BinaryIO, answers: BinaryIO) -> bool:
     except Exception as error:  # the class of the work cannot be imported here
         _send(error, answers)
         return False
+    _send(BEGUN, answers)
     try:
         _send(work.timed(unit), answers)
     except BrokenPipeError:

@@ -6,16 +6,8 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet
 
-from eventcargo.errors import DataError
 from eventcargo.files import atomic_file
-
-ENDINGS = (".parquet", ".csv", ".jsonl")
-
-
-def check_table_path(path: Path) -> None:
-    """Refuse an ending that no table is written to, before any work."""
-    if path.suffix.lower() not in ENDINGS:
-        raise DataError(f"{path} has an unknown ending; use {', '.join(ENDINGS)}")
+from eventcargo.prediction.table_paths import check_table_path
 
 
 def write_tables(path: Path, parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
