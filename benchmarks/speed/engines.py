@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from eventcargo import simulate
+from eventcargo import simulate, write_events
 
 from benchmarks.record import provenance, save
 from benchmarks.speed.whole_runs import CASES
@@ -50,13 +50,12 @@ def compared(case: str, trees: dict[str, Path], turns: int) -> dict[str, Any]:
     """The ratio of now to before, the median of some turns."""
     settings, taken = dict(CASES[case]), dict[str, list[tuple[float, float]]]()
     with tempfile.TemporaryDirectory() as folder:
-        simulate(settings.pop("regime"), seed=0, **settings).data.save(f"{folder}/data")
+        write_events(simulate(settings.pop("regime"), seed=0, **settings).data, f"{folder}/data")
+        tables = [f"{folder}/data/events.parquet", "--labels", f"{folder}/data/labels.parquet"]
         for turn in range(turns):
             for name, tree in trees.items():
                 out = f"{folder}/{name}-{turn}"
-                taken.setdefault(name, []).append(
-                    run([f"{folder}/data", "--out", out, "--max-time", "3h"], tree)
-                )
+                taken.setdefault(name, []).append(run([*tables, "--out", out, "--max-time", "3h"], tree))
     pairs = list(zip(taken["now"], taken["before"], strict=True))
     row = {
         "case": case,
