@@ -1,5 +1,8 @@
 """Small data sets for all tests; laws are tried on the same examples everywhere, without a clock."""
 
+import os
+import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,6 +17,27 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no fault of the code
 )
 settings.load_profile("same everywhere")
+
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """One page of a browser for all tests; starting one takes longer than they do."""
+    program = shutil.which("chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        program = None
+    if program is None and os.environ.get("CI"):
+        pytest.fail("no Chromium or Playwright: install the package chromium and the extra dev")
+    if program is None:
+        pytest.skip("no Chromium or Playwright")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, headless=True, args=FLAGS)
+        yield browser.new_page()
+        browser.close()
 
 
 @pytest.fixture

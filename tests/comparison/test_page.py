@@ -10,7 +10,6 @@ from eventcargo import EventDataset, EventSequence, LabelGraph, compare
 from eventcargo.comparison import Comparison, write_comparison
 from eventcargo.report.static_page import text
 
-from ..report.conftest import chromium  # noqa: F401 (a fixture)
 from ..report.material import HOSTILE
 
 
@@ -56,7 +55,7 @@ def test_names_are_text_and_never_markup(comparison: Comparison, tmp_path: Path)
 def test_a_browser_shows_it_without_running_or_fetching_anything(
     comparison: Comparison,
     tmp_path: Path,
-    chromium: object,  # noqa: F811 (the fixture)
+    chromium: object,
 ) -> None:
     write_comparison(tmp_path / "page.html", comparison)
     trouble: list[str] = []

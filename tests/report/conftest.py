@@ -4,8 +4,6 @@ Where there is no Chromium its tests are left out, but not in continuous integra
 CI is set): there they fail.
 """
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,26 +14,7 @@ from eventcargo.report import ReportInput, write_report
 from .material import either, garage, hostile
 
 LOCAL = ("file:", "data:", "about:")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 CONTENTS: dict[str, Callable[[], ReportInput]] = {"garage": garage, "hostile": hostile, "either": either}
-
-
-@pytest.fixture(scope="package")
-def chromium() -> Iterator[Any]:
-    """One page of a browser for all tests; starting one takes longer than they do."""
-    program = shutil.which("chromium")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        program = None
-    if program is None and os.environ.get("CI"):
-        pytest.fail("no Chromium or Playwright: install the package chromium and the extra dev")
-    if program is None:
-        pytest.skip("no Chromium or Playwright")
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, headless=True, args=FLAGS)
-        yield browser.new_page()
-        browser.close()
 
 
 @pytest.fixture(scope="package")
