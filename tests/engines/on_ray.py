@@ -41,10 +41,13 @@ class Nodes:
     """A cluster whose head does no work, so that every node that works may be killed."""
 
     def __init__(self, home: str) -> None:
+        os.environ["RAY_TMPDIR"] = home  # else the cluster notes its address in a folder that others share
+        folder = Path(home) / "ray"
+        folder.mkdir()
         head = {"num_cpus": 0, "object_store_memory": NODE["object_store_memory"], "include_dashboard": False}
         self.cluster = Cluster(
             initialize_head=True,
-            head_node_args={**head, "temp_dir": home, "_system_config": QUICK_TO_NOTICE},
+            head_node_args={**head, "temp_dir": str(folder), "_system_config": QUICK_TO_NOTICE},
         )
         self.working = list[Any]()
 

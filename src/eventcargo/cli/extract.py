@@ -10,6 +10,7 @@ import eventcargo
 from eventcargo.cli.data import EVENTS, LABELS, Columns
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.cli.run_data import hold
 from eventcargo.cli.source import DataSource, remember
 from eventcargo.cohort.config import Cohort
 from eventcargo.engines.config import EngineConfig, make_engine
@@ -53,6 +54,7 @@ def extract(
     """Find the causes of each label in every sequence: phase 1."""
     known = None if knowledge is None else Knowledge.read(knowledge)
     model = load_model(run / "model", device)
+    hold(run, shared=bool(where.shards))
     source = DataSource.of(events, labels, columns, cohort, reading)
     loaded = source.build(like=model.vocabulary)
     data = loaded.data

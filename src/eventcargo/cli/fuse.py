@@ -11,6 +11,7 @@ import eventcargo.fusion
 from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
+from eventcargo.cli.run_data import hold
 from eventcargo.discovery.run_folder import warn_of_outdated, write_fused
 from eventcargo.errors import ConfigError, counted
 from eventcargo.fusion import FuseConfig
@@ -44,6 +45,8 @@ def run(
     home = out or runs[0]
     known = None if knowledge is None else Knowledge.read(knowledge)
     fusion = eventcargo.fusion
+    if home.exists():
+        hold(home)
     store = fusion.run_votes(home) if out is None else fusion.join_runs(runs, out)
     graph = eventcargo.fuse(store, config, knowledge=known)
     write_fused(home, graph, config, known)

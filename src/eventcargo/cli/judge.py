@@ -10,6 +10,7 @@ import eventcargo.discovery
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.cli.run_data import hold
 from eventcargo.cli.source import EVENTS_OF_RUN, data_of
 from eventcargo.discovery.run_folder import (
     GRAPH,
@@ -44,6 +45,7 @@ def judge(
     """Judge for every label whether to trust its boundary, and why not."""
     if not (run / GRAPH).exists():
         raise DataError(f"{run} has no {GRAPH}; run fuse or discover first")
+    hold(run)
     loaded = data_of(run, events, labels, sequence_id, time, event, label)
     data = loaded.data
     graph, quality = eventcargo.read_graph(run / GRAPH), eventcargo.discovery.read_quality(run)

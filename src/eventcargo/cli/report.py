@@ -9,6 +9,7 @@ import eventcargo.discovery
 import eventcargo.report
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
+from eventcargo.cli.run_data import hold
 from eventcargo.cli.source import data_of
 from eventcargo.discovery.run_folder import GRAPH, REPORT, record_report
 from eventcargo.errors import DataError
@@ -36,6 +37,7 @@ def report(
     """Write the results of a run as one HTML page that opens from disk and needs no network."""
     if not (run / GRAPH).exists():
         raise DataError(f"{run} has no {GRAPH}; run fuse first")
+    hold(run)
     data = data_of(run, events, labels, sequence_id, time, event, label).data
     content = eventcargo.discovery.read_report_input(run, data, baseline)
     target = out or run / REPORT

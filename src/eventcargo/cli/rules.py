@@ -12,6 +12,7 @@ from eventcargo.cli.boundaries import print_shortfalls
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.cli.run_data import hold
 from eventcargo.cli.source import check_tables, data_of
 from eventcargo.discovery.run_folder import GRAPH, RULES, artefacts, warn_of_outdated, write_rules_of_run
 from eventcargo.errors import ConfigError, counted
@@ -45,6 +46,7 @@ def run_rules(
     check_tables(events, labels)
     path = run / RULES
     if again or not path.exists() or artefacts(run).outdated(RULES):
+        hold(run)
         data = data_of(run, events, labels, sequence_id, time, event, label).data
         rules = _find(run, data, config)
         write_rules_of_run(run, rules, data, config)

@@ -1,17 +1,25 @@
-"""The graph of a run and its data, for commands that read a finished run."""
+"""The graph of a run and its data, for commands that read a finished run; its lock, for those that write."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 import eventcargo
 from eventcargo.cli.data import Columns
 from eventcargo.cli.source import SourceData, data_of, recall, source_of
 from eventcargo.discovery.run_folder import GRAPH, is_current
 from eventcargo.errors import ConfigError, DataError
+from eventcargo.locks import hold_folder
 
 if TYPE_CHECKING:
     from eventcargo.graphs import LabelGraph
+
+
+def hold(run: Path, shared: bool = False) -> None:
+    """Hold the folder of a run until the command ends; refused if another command writes to it."""
+    click.get_current_context().with_resource(hold_folder(run, shared=shared))
 
 
 def graph_and_data(

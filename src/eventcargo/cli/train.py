@@ -14,6 +14,7 @@ from eventcargo.cli.data import EVENTS, LABELS, Columns
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.quality import print_quality
+from eventcargo.cli.run_data import hold
 from eventcargo.cli.source import DataSource, remember
 from eventcargo.cohort.config import Cohort
 from eventcargo.engines.config import EngineConfig, make_engine
@@ -60,6 +61,8 @@ def train(
     shape = transformer_size(size, max_length=max_length, **changes)
     source = DataSource.of(events, labels, columns, cohort, reading)
     loaded = source.build()
+    if int(os.environ.get("RANK", "0")) == 0:
+        hold(out, shared=bool(where.shards))
     try:
         with (
             _processes(config.device),

@@ -12,6 +12,7 @@ from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
+from eventcargo.cli.run_data import hold
 from eventcargo.cli.source import EVENTS_OF_RUN, data_of
 from eventcargo.discovery.run_folder import FUSED, GRAPH, knowledge_of_run, warn_of_outdated, write_verified
 from eventcargo.errors import DataError, counted
@@ -41,6 +42,7 @@ def verify(
     """Test the edges of a graph on the data: drop refuted edges, add missing ones."""
     if not (run / FUSED).exists():
         raise DataError(f"{run} has no {FUSED}; run fuse first")
+    hold(run)
     data = data_of(run, events, labels, sequence_id, time, event, label).data
     fused, began = eventcargo.read_graph(run / FUSED), clock.perf_counter()
     known = knowledge_of_run(run) if knowledge is None else Knowledge.read(knowledge)

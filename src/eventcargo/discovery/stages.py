@@ -6,6 +6,7 @@ continues with the first stage that is not done; training and phase 1 continue i
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -50,6 +51,7 @@ from eventcargo.fusion.vote_store import run_votes
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
+from eventcargo.locks import hold_folder
 from eventcargo.progress import OnProgress
 from eventcargo.report import write_report
 from eventcargo.rules import find_rules
@@ -119,7 +121,7 @@ def discover(
 
 
 class Discovery:
-    """A run in a folder, stage after stage; see `discover`."""
+    """A run in a folder, stage after stage; see `discover`. The folder is held until `run` has ended."""
 
     def __init__(
         self,
@@ -147,13 +149,16 @@ class Discovery:
             Schedule(data, config, began).refuse_too_short()
         self._wanted_engine = engine
         self._is_sharded = isinstance(engine, EngineConfig) and bool(engine.shards)
-        self.manifest = RunManifest.begin(self.folder, self._settings(), resume or self._is_sharded)
+        with ExitStack() as undo:
+            self._lock = undo.enter_context(hold_folder(self.folder, shared=self._is_sharded))
+            self.manifest = RunManifest.begin(self.folder, self._settings(), resume or self._is_sharded)
+            undo.pop_all()  # held until the run ends
         started = began - self.manifest.used  # as if the run had not been interrupted
         self._schedule = Schedule(data, config, started)
 
     def run(self) -> RunResults:
         """Run every stage that is not done yet."""
-        with self._made_engine() as self._engine:
+        with self._lock, self._made_engine() as self._engine:
             if self._is_sharded:  # others may have gone on while this one waited
                 self.manifest = RunManifest.begin(self.folder, self._settings(), resume=True)
             results = self._run()

@@ -6,12 +6,12 @@ kill does not leave behind, keeps two from going on at once.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 from eventcargo.engines.engine import Engine, UnitsLeftError
 from eventcargo.engines.work import Work
 from eventcargo.errors import counted
+from eventcargo.locks import FileLock
 
 
 class Shards(Engine):
@@ -20,7 +20,7 @@ class Shards(Engine):
     def __init__(self, engine: Engine, part: int, n_parts: int) -> None:
         self._engine, self._part, self._n_parts = engine, part, n_parts
         self.folder = engine.folder
-        self._lock = None if engine.folder is None else _Lock(engine.folder / "lock")
+        self._lock = None if engine.folder is None else FileLock(engine.folder / "lock")
 
     def __enter__(self) -> Self:
         if self._lock is not None:
@@ -59,35 +59,3 @@ class Shards(Engine):
         self._engine.close()
         if self._lock is not None:
             self._lock.release()
-
-
-class _Lock:
-    """A lock on a file, held by at most one process; where there is no such thing, by all."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: IO[str] | None = None
-
-    def take(self, wait: bool) -> bool:
-        """Take the lock, if it is held only after waiting; whether it was taken."""
-        try:
-            import fcntl
-        except ImportError:  # not on Windows
-            return True
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        file = self._path.open("w")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            file.close()
-            return False
-        except OSError:  # storage without locks
-            file.close()
-            return True
-        self._file = file
-        return True
-
-    def release(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None

@@ -7,7 +7,7 @@ network is fitted again without them. It is kept if it clearly lowers the loss o
 """
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import torch.nn.functional as F  # noqa: N812 (torch's own short form)
 from numpy.typing import NDArray
 from scipy.special import expit, xlog1py, xlogy
 
-from eventcargo.batches import Batches
+from eventcargo.batches import Batch, Batches
 from eventcargo.config import Settings, setting
 from eventcargo.deadline import NEVER, Deadline
 from eventcargo.engines.engine import Engine
@@ -250,8 +250,8 @@ class Survey:
         truth, known = data.label_matrix()[rows].toarray() > 0, data.known_matrix()
         known = None if known is None else known[rows]
         unsure = _unsure_labels(truth, linear, known)
-        rhythm = _rhythm(batches, rows, len(vocabulary), truth, linear, known, unsure)
-        pairs = _pairs(batches, rows, len(vocabulary), truth, linear, known, unsure)
+        unexplained = _Unexplained(batches, rows, len(vocabulary), truth, linear, known, unsure)
+        rhythm, pairs = unexplained.by_rhythm(), unexplained.by_pairs()
         candidates = _candidates(worth, rhythm, pairs, config.candidates)
         groups = data.group_numbers[rows]
         return cls(
@@ -348,54 +348,55 @@ def _unsure_labels(
     )
 
 
-def _rhythm(
-    batches: Batches,
-    rows: Ints,
-    size: int,
-    truth: NDArray[np.bool_],
-    linear: NDArray[np.float32],
-    known: NDArray[np.bool_] | None,
-    labels: Ints,
-) -> Floats:
-    """How surely the rhythm of each id goes with the errors of the linear term: (labels, size)."""
-    surely = np.zeros((truth.shape[1], size))
-    if not len(labels):
+@dataclass(frozen=True)
+class _Unexplained:
+    """The errors of the linear term on labels of which it is unsure, and which ids go with them."""
+
+    batches: Batches
+    rows: Ints  # of the batches
+    size: int  # of the vocabulary
+    truth: NDArray[np.bool_]  # (rows, all labels)
+    linear: NDArray[np.float32]  # (rows, all labels)
+    known: NDArray[np.bool_] | None
+    labels: Ints  # those of which it is unsure
+
+    def by_rhythm(self) -> Floats:
+        """How surely the rhythm of each id goes with the errors: (all labels, size)."""
+        return self._surely(MAX_RHYTHM, _rhythm_scores)
+
+    def by_pairs(self) -> Floats:
+        """How surely each id goes with the errors together with another: (all labels, size)."""
+        return self._surely(MAX_PAIRED, _pair_scores)
+
+    def _surely(self, most: int, scores: "_Scores") -> Floats:
+        surely = np.zeros((self.truth.shape[1], self.size))
+        if len(self.labels):
+            errors, variances = self._errors(most)
+            batch = self.batches.take(self.rows[: len(errors)])
+            surely[self.labels] = scores(batch, self.size, errors, variances)
         return surely
-    errors, variances = _errors(truth, linear, known, labels, MAX_RHYTHM)
-    p_values = rhythm_p_values(batches.take(rows[: len(errors)]), size, errors, variances)
-    surely[labels] = np.where(p_values < ALPHA / p_values.size, -np.log(np.maximum(p_values, 1e-300)), 0.0)
-    return surely
+
+    def _errors(self, most: int) -> tuple[Floats, Floats]:
+        """Errors and their variances, 0 where a label is unknown: (rows, labels) each."""
+        p = expit(self.linear[:most, self.labels].astype(np.float64))
+        is_used = ~np.isnan(p)
+        if self.known is not None:
+            is_used &= self.known[:most, self.labels]
+        errors, variances = self.truth[:most, self.labels] - p, p * (1 - p)
+        return np.where(is_used, errors, 0.0), np.where(is_used, variances, 0.0)
 
 
-def _pairs(
-    batches: Batches,
-    rows: Ints,
-    size: int,
-    truth: NDArray[np.bool_],
-    linear: NDArray[np.float32],
-    known: NDArray[np.bool_] | None,
-    labels: Ints,
-) -> Floats:
-    """How surely each id goes with the errors of the linear term together with another: (labels, size)."""
-    surely = np.zeros((truth.shape[1], size))
-    if len(labels):
-        errors, variances = _errors(truth, linear, known, labels, MAX_PAIRED)
-        surely[labels] = pair_scores(batches.take(rows[: len(errors)]), size, errors, variances, ALPHA)
-    return surely
+_Scores = Callable[[Batch, int, Floats, Floats], Floats]
+"""From a batch, the size of the vocabulary, errors and variances to scores: (labels, size)."""
 
 
-def _errors(
-    truth: NDArray[np.bool_],
-    linear: NDArray[np.float32],
-    known: NDArray[np.bool_] | None,
-    labels: Ints,
-    most: int,
-) -> tuple[Floats, Floats]:
-    """Errors of the linear term and their variances, 0 where a label is unknown: (rows, labels) each."""
-    p = expit(linear[:most, labels].astype(np.float64))
-    is_used = ~np.isnan(p) if known is None else ~np.isnan(p) & known[:most, labels]
-    errors, variances = truth[:most, labels] - p, p * (1 - p)
-    return np.where(is_used, errors, 0.0), np.where(is_used, variances, 0.0)
+def _rhythm_scores(batch: Batch, size: int, errors: Floats, variances: Floats) -> Floats:
+    p_values = rhythm_p_values(batch, size, errors, variances)
+    return np.where(p_values < ALPHA / p_values.size, -np.log(np.maximum(p_values, 1e-300)), 0.0)
+
+
+def _pair_scores(batch: Batch, size: int, errors: Floats, variances: Floats) -> Floats:
+    return pair_scores(batch, size, errors, variances, ALPHA)
 
 
 def _candidates(worth: NDArray[np.float32], rhythm: Floats, pairs: Floats, n: int) -> Ints:
