@@ -24,7 +24,7 @@ $(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	$(PIP) -e '.[meds,ray,dev]'
+	$(PIP) -e '.[meds,hf,ray,serve,figures,xlsx,docs,dev]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.runtime
