@@ -1,17 +1,17 @@
 # %% [markdown]
 # # What precedes acute kidney injury?
-# A hospital has records of 2,500 patients: diagnoses, drugs, procedures and laboratory values, each with its time;
-# outcomes with their times; and attributes of patients. This script finds what causes an acute kidney injury, and
-# shows what goes wrong where sites differ. Run it with `python examples/clinic.py`, or open it in an editor that shows
-# `# %%` cells as a notebook.
+# A hospital has records of 2,500 patients: diagnoses, drugs, procedures and laboratory values, each with
+# its time; outcomes with their times; and attributes of patients. This script finds what causes an acute
+# kidney injury, and shows what goes wrong where sites differ. Run it with `python examples/clinic.py`, or
+# open it in an editor that shows `# %%` cells as a notebook.
 
 # %%
 from eventcargo import Cargo, Cohort, simulate
 
 # %% [markdown]
 # ## The tables
-# Here they are simulated, so the causes are known. **With your own data, read your tables instead**; a MEDS folder
-# works as it is.
+# Here they are simulated, so the causes are known. **With your own data, read your tables instead**; a
+# MEDS folder works as it is.
 
 # %%
 records = simulate("clinic", subjects=2_500, seed=0)
@@ -23,9 +23,9 @@ print(patients.head(3))
 
 # %% [markdown]
 # ## From records to causes
-# Each outcome becomes a sequence: the records of the 30 days before it. It is compared with patients who were
-# under observation for as long and had no outcome. Laboratory values become events such as `creatinine >= 2`, and
-# attributes events such as `ward=surgery`.
+# Each outcome becomes a sequence: the records of the 30 days before it. It is compared with patients who
+# were under observation for as long and had no outcome. Laboratory values become events such as
+# `creatinine >= 2`, and attributes events such as `ward=surgery`.
 
 # %%
 layout = {"sequence_id": "subject_id", "event": "code", "static": patients}
@@ -58,9 +58,9 @@ for move in found.causes(injury, 0.5).iter_rows(named=True):
 
 # %% [markdown]
 # ## What to check first: do sites differ?
-# Sepsis is more frequent at one site, so `site=north` is found as a cause of it. A site is nothing that a doctor can
-# change, and it may stand for much that was not recorded. `adjust` compares patients with others of their site: the
-# causes that are left do not depend on it.
+# Sepsis is more frequent at one site, so `site=north` is found as a cause of it. A site is nothing that a
+# doctor can change, and it may stand for much that was not recorded. `adjust` compares patients with
+# others of their site: the causes that are left do not depend on it.
 
 # %%
 within = Cohort(label_time="time", only=("sepsis",), lookback="30d", washout="30d", adjust=("site",))

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Why do turbochargers fail?
-# A workshop has three tables: trouble codes of 1,500 vehicles, failures with their dates, and the model of each
-# vehicle. They are as such exports are: semicolons, German dates, stray blanks, and codes that the workshop itself
-# wrote after the repair. This script goes from these tables to causes. Run it with `python examples/vehicles.py`, or
-# open it in an editor that shows `# %%` cells as a notebook.
+# A workshop has three tables: trouble codes of 1,500 vehicles, failures with their dates, and the model
+# of each vehicle. They are as such exports are: semicolons, German dates, stray blanks, and codes that
+# the workshop itself wrote after the repair. This script goes from these tables to causes. Run it with
+# `python examples/vehicles.py`, or open it in an editor that shows `# %%` cells as a notebook.
 
 # %%
 import tempfile
@@ -16,8 +16,9 @@ from eventcargo import Cargo, Cohort, ReadConfig
 
 # %% [markdown]
 # ## The tables
-# Here they are simulated, so the causes are known: a turbocharger fails some days after P0299 if P0045 was there,
-# too; a gearbox fails after P0741, but only in a Golf. **With your own tables, leave this cell out.**
+# Here they are simulated, so the causes are known: a turbocharger fails some days after P0299 if P0045
+# was there, too; a gearbox fails after P0741, but only in a Golf. **With your own tables, leave this cell
+# out.**
 
 
 # %%
@@ -56,9 +57,9 @@ print((folder / "codes.csv").read_text()[:120])
 
 # %% [markdown]
 # ## From tables to causes
-# Each failure becomes a sequence: the codes of the 30 days before it. It is compared with vehicles that were watched
-# for as long and did not fail. What the workshop wrote after a failure is not read. `washout` leaves out the 30 days
-# after a failure: its repair is no cause of the next one.
+# Each failure becomes a sequence: the codes of the 30 days before it. It is compared with vehicles that
+# were watched for as long and did not fail. What the workshop wrote after a failure is not read.
+# `washout` leaves out the 30 days after a failure: its repair is no cause of the next one.
 
 # %%
 layout = {
@@ -80,8 +81,8 @@ for part in cargo.graph_.labels:
     print(f"  {verdict.level}: {verdict.reasons[0]}")
 
 # %% [markdown]
-# The workshop's own codes, `turbocharger replaced`, are in no boundary: they come after the failure. Without
-# `label_time` they would be the best "causes" of all.
+# The workshop's own codes, `turbocharger replaced`, are in no boundary: they come after the failure.
+# Without `label_time` they would be the best "causes" of all.
 #
 # ## What to check first
 # How many fewer failures would there be without P0299? The answer says what it assumes.
@@ -92,8 +93,9 @@ for answer in cargo.without("p0299"):
 
 # %% [markdown]
 # ## Which vehicles are at risk today, and why?
-# New tables are read and cut in the same way. Without failures, each vehicle's sequence ends with its last code. A
-# warning names the codes that the model has never seen before a failure: those of the workshop.
+# New tables are read and cut in the same way. Without failures, each vehicle's sequence ends with its
+# last code. A warning names the codes that the model has never seen before a failure: those of the
+# workshop.
 
 # %%
 today = cargo.read(folder / "codes.csv", **layout)

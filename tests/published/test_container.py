@@ -16,7 +16,9 @@ def instructions(name: str) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in LINES if line.startswith(f"{name} ")]
 
 
-COPIED = [path for copied in instructions("COPY") if not copied[0].startswith("--from") for path in copied[:-1]]
+COPIED = [
+    path for copied in instructions("COPY") if not copied[0].startswith("--from") for path in copied[:-1]
+]
 
 
 def lint(dockerfile: Path) -> subprocess.CompletedProcess[str]:

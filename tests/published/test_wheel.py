@@ -1,7 +1,8 @@
 """The wheel holds the whole program: installed into an empty environment, it runs outside of the checkout.
 
-The environment sees what the program depends on, but neither the checkout nor its editable install: packages on
-the path of a `.pth` file are seen, `.pth` files among them are not. `make wheel` installs the dependencies, too.
+The environment sees what the program depends on, but neither the checkout nor its editable install: a
+`.pth` file adds the packages of a folder, and not what the `.pth` files in it name. `make wheel` installs the
+dependencies, too.
 """
 
 import json

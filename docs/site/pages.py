@@ -1,0 +1,70 @@
+"""Pages of the site that are no files of docs/: README and others of the repository, and one for each public name.
+
+Links between the files work where they are, on a host of repositories, and lead to pages in the site.
+"""
+
+import re
+from pathlib import Path
+from posixpath import normpath
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+import eventcargo
+
+ROOT = Path(__file__).parents[2]
+
+OUTSIDE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "benchmarks/README.md": "benchmarks.md",
+}
+"""Files of the repository that are pages, and the names of these pages."""
+
+HOME = {page: str(Path(path).parent) for path, page in OUTSIDE.items()}
+"""The folder that the links of such a page start from."""
+
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List the public names where `nav` says `api`."""
+    names = [{name: f"api/{name}.md"} for name in sorted(eventcargo.__all__, key=str.casefold)]
+    config.nav = [{"API": names} if entry == {"API": "api"} else entry for entry in config.nav]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    for path, page in OUTSIDE.items():
+        files.append(File.generated(config, page, content=(ROOT / path).read_text("utf-8")))
+    for name in eventcargo.__all__:
+        files.append(File.generated(config, f"api/{name}.md", content=f"::: eventcargo.{name}\n"))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Lead links to the pages of the site; what is no page stays as text."""
+    home = HOME.get(page.file.src_uri, "docs")
+    return LINK.sub(lambda link: _led(link, home), markdown)
+
+
+def _led(link: re.Match[str], home: str) -> str:
+    """A link as the site has it.
+
+    >>> _led(LINK.match("[first](../README.md#install)"), "docs")
+    '[first](index.md#install)'
+    >>> _led(LINK.match("[data](docs/data.md)"), "."), _led(LINK.match("[code](../src/x.py)"), "docs")
+    ('[data](data.md)', 'code')
+    """
+    image, text, target, anchor = link.groups(default="")
+    if "://" in target or home == "docs" and not target.startswith("../"):
+        return link.group()
+    path = normpath(f"{home}/{target}")
+    if path not in OUTSIDE and not path.startswith("docs/"):
+        if not (ROOT / path).exists():
+            return link.group()  # leads nowhere: strict builds stop
+        return text
+    return f"{image}[{text}]({OUTSIDE.get(path, path.removeprefix('docs/'))}{anchor})"
