@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 DEMO := demo-data
 
-.PHONY: help setup demo test fast check bench clean
+.PHONY: help setup demo test fast check docs wheel audit bench clean
 help:
 	@echo "make setup   .venv with the program $(BIN)/eventcargo"
 	@echo "make demo    simulate a small fleet, find its causes, write a report (a minute)"
 	@echo "make test    all checks and tests"
 	@echo "make fast    tests without the slow ones"
 	@echo "make check   formatting, lint, types, import contracts"
+	@echo "make docs    the site of the docs, in build/site"
+	@echo "make wheel   wheel and source distribution in dist, tried in an empty environment (minutes)"
+	@echo "make audit   known vulnerabilities of the pinned packages (needs the network)"
 	@echo "make bench   every published number (hours)"
 
 $(BIN)/python:
@@ -53,6 +56,20 @@ test: check $(VENV)/.browser
 fast: $(VENV)/.dev $(VENV)/.browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
 
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open build/site/index.html in a browser."
+
+wheel: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m benchmarks.speed.first_answer --package dist/*.whl --out build/first_answer.json
+
+audit: $(VENV)/.dev
+	@$(BIN)/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt || (echo \
+		"Not audited, or not free of known vulnerabilities: see above. An audit asks the package index for every package;" \
+		"one that it cannot ask about counts as not audited." && false)
+
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.scale.reading
 	$(BIN)/python -m benchmarks.scale.simulating
@@ -62,6 +79,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.scale.baselines
 	$(BIN)/python -m benchmarks.accuracy.label_model --minutes 10
 	$(BIN)/python -m benchmarks.speed.start
+	$(BIN)/python -m benchmarks.speed.first_answer
 	$(BIN)/python -m benchmarks.speed.linear_term
 	$(BIN)/python -m benchmarks.speed.time_limit
 	$(BIN)/python -m benchmarks.speed.waiting
@@ -106,4 +124,4 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.accuracy.run --figure docs/accuracy.png --docs docs/results.md
 
 clean:
-	rm -rf $(VENV) $(DEMO) benchmarks/paper-run benchmarks/parts
+	rm -rf $(VENV) $(DEMO) build dist benchmarks/paper-run benchmarks/parts

@@ -14,7 +14,8 @@ def fenced(text: str) -> str:
     >>> fenced("Twice.\\n\\n>>> 2 * 2\\n4\\n").splitlines()
     ['Twice.', '', '```python', '>>> 2 * 2', '4', '```', '']
     """
-    return EXAMPLE.sub(lambda example: f"```python\n{example.group().rstrip()}\n```\n\n", text).rstrip("\n") + "\n"
+    fence = "```python\n{}\n```\n\n"
+    return EXAMPLE.sub(lambda example: fence.format(example.group().rstrip()), text).rstrip("\n") + "\n"
 
 
 class Fence(griffe.Extension):

@@ -1,4 +1,4 @@
-"""Pages of the site that are no files of docs/: README and others of the repository, and one for each public name.
+"""Pages of the site that are no files of docs/: README and its like, and one for each public name.
 
 Links between the files work where they are, on a host of repositories, and lead to pages in the site.
 """
@@ -60,7 +60,7 @@ def _led(link: re.Match[str], home: str) -> str:
     ('[data](data.md)', 'code')
     """
     image, text, target, anchor = link.groups(default="")
-    if "://" in target or home == "docs" and not target.startswith("../"):
+    if "://" in target or (home == "docs" and not target.startswith("../")):
         return link.group()
     path = normpath(f"{home}/{target}")
     if path not in OUTSIDE and not path.startswith("docs/"):
