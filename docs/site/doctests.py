@@ -12,7 +12,7 @@ def fenced(text: str) -> str:
     """A docstring with its examples in fences.
 
     >>> fenced("Twice.\\n\\n>>> 2 * 2\\n4\\n").splitlines()
-    ['Twice.', '', '```python', '>>> 2 * 2', '4', '```', '']
+    ['Twice.', '', '```python', '>>> 2 * 2', '4', '```']
     """
     fence = "```python\n{}\n```\n\n"
     return EXAMPLE.sub(lambda example: fence.format(example.group().rstrip()), text).rstrip("\n") + "\n"

@@ -27,6 +27,8 @@ OUTSIDE = {
 HOME = {page: str(Path(path).parent) for path, page in OUTSIDE.items()}
 """The folder that the links of such a page start from."""
 
+ITEM = re.compile(r" *([-*]|\d+\.) ")
+
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -48,7 +50,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Lead links to the pages of the site; what is no page stays as text."""
     home = HOME.get(page.file.src_uri, "docs")
-    return LINK.sub(lambda link: _led(link, home), markdown)
+    return with_lists(LINK.sub(lambda link: _led(link, home), markdown))
 
 
 def _led(link: re.Match[str], home: str) -> str:
@@ -56,8 +58,8 @@ def _led(link: re.Match[str], home: str) -> str:
 
     >>> _led(LINK.match("[first](../README.md#install)"), "docs")
     '[first](index.md#install)'
-    >>> _led(LINK.match("[data](docs/data.md)"), "."), _led(LINK.match("[code](../src/x.py)"), "docs")
-    ('[data](data.md)', 'code')
+    >>> _led(LINK.match("[data](docs/data.md)"), "."), _led(LINK.match("[all](../Makefile)"), "docs")
+    ('[data](data.md)', 'all')
     """
     image, text, target, anchor = link.groups(default="")
     if "://" in target or (home == "docs" and not target.startswith("../")):
@@ -68,3 +70,21 @@ def _led(link: re.Match[str], home: str) -> str:
             return link.group()  # leads nowhere: strict builds stop
         return text
     return f"{image}[{text}]({OUTSIDE.get(path, path.removeprefix('docs/'))}{anchor})"
+
+
+def with_lists(markdown: str) -> str:
+    """Lists as hosts of repositories read them: right below a paragraph, and nested by two or three blanks.
+
+    >>> with_lists("Why:\\n- first\\n  goes on\\n  - nested")
+    'Why:\\n\\n- first\\n    goes on\\n    - nested'
+    """
+    lines: list[str] = []
+    is_code = is_list = False
+    for line in markdown.split("\n"):
+        is_code ^= line.startswith("```")
+        is_item = not is_code and ITEM.match(line) is not None
+        if is_item and not is_list and lines and lines[-1]:
+            lines.append("")
+        is_list = is_item or (is_list and (not line or line[0] == " " or lines[-1] != ""))
+        lines.append(re.sub(r"^ {2,3}(?=\S)", "    ", line) if is_list and not is_code else line)
+    return "\n".join(lines)
