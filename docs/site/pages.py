@@ -77,14 +77,17 @@ def with_lists(markdown: str) -> str:
 
     >>> with_lists("Why:\\n- first\\n  goes on\\n  - nested")
     'Why:\\n\\n- first\\n    goes on\\n    - nested'
+    >>> with_lists("1. first\\n\\n   goes on\\n2. second")
+    '1. first\\n\\n    goes on\\n\\n2. second'
     """
     lines: list[str] = []
-    is_code = is_list = False
+    is_code = is_list = has_item = False  # within a list; an item since the last blank line
     for line in markdown.split("\n"):
         is_code ^= line.startswith("```")
         is_item = not is_code and ITEM.match(line) is not None
-        if is_item and not is_list and lines and lines[-1]:
+        if is_item and not has_item and lines and lines[-1]:
             lines.append("")
-        is_list = is_item or (is_list and (not line or line[0] == " " or lines[-1] != ""))
+        has_item = is_item or (has_item and line != "")
+        is_list = has_item or (is_list and line[:1] in ("", " "))
         lines.append(re.sub(r"^ {2,3}(?=\S)", "    ", line) if is_list and not is_code else line)
     return "\n".join(lines)
