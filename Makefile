@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+COMPILE := $(BIN)/python -W ignore -m compileall -q -j 0 $(VENV)/lib >/dev/null || true # on all cores; pip takes one
 DEMO := demo-data
 
 .PHONY: help setup demo test fast check docs wheel audit bench clean
@@ -24,10 +25,12 @@ $(BIN)/python:
 
 $(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e '.[meds]'
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
 	$(PIP) -e '.[meds,hf,ray,serve,figures,xlsx,docs,dev]'
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.runtime
@@ -58,7 +61,7 @@ fast: $(VENV)/.dev $(VENV)/.browser
 
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "Open build/site/index.html in a browser."
+	@echo "Open build/site/index.html in a browser; for its search: python3 -m http.server -d build/site"
 
 wheel: $(VENV)/.dev
 	rm -rf dist
