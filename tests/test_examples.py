@@ -28,6 +28,8 @@ def after(lines: list[str], title: str) -> list[str]:
 
 def test_messy_tables_of_vehicles_give_causes_rules_and_the_vehicles_at_risk() -> None:
     lines = printed("vehicles")
+    shown = (ROOT / "README.md").read_text("utf-8").split("```text\n")[1].split("```")[0]
+    assert shown in "\n".join(lines)
     assert after(lines, "turbocharger")[:2] == ["causes: p0299, p0045", "rule: p0299 & p0045"]
     assert after(lines, "gearbox")[:2] == ["causes: p0741, model=Golf", "rule: p0741 & model=Golf"]
     assert [after(lines, part)[2].split(":")[0] for part in ("turbocharger", "gearbox")] == ["trust"] * 2

@@ -90,8 +90,14 @@ def test_nothing_is_loaded_from_the_network(pages: dict[Path, Contents], site: P
     loaded = [link for contents in pages.values() for link in contents.loads]
     assert [link for link in loaded if "//" in link] == []
     asked: list[str] = []
-    chromium.on("request", lambda request: asked.append(request.url))
+
+    def note(request: Any) -> None:
+        asked.append(request.url)
+
+    chromium.on("request", note)
     chromium.goto((site / "index.html").as_uri())
+    chromium.remove_listener("request", note)
+    assert asked
     assert "eventcargo" in chromium.title()
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
 
