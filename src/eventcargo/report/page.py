@@ -24,11 +24,18 @@ SEQUENCES = (8, 6, 4, 2, 1, 0)
 
 SCRIPTS = (
     "elements.js",
+    "download.js",
+    "sections.js",
+    "search.js",
+    "picture.js",
+    "forest.js",
     "labels.js",
     "overview.js",
+    "models.js",
     "causes.js",
     "timeline.js",
     "label.js",
+    "event_type.js",
     "routes.js",
 )
 """Files of the page's script, in the order in which they are joined."""
