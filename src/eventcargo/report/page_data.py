@@ -188,7 +188,7 @@ def _line(
 
 def _among(counts: Counts, label: str) -> dict[str, Any]:
     """Of how many sequences how many carry the label."""
-    return {"among": counts.labels[label]} if label in counts.labels else {}
+    return {"among": list(counts.labels[label])} if label in counts.labels else {}
 
 
 def _cause(edge: Mapping[str, Any], counted: Counted | None) -> list[Any]:
@@ -228,7 +228,7 @@ def _rule_of(content: ReportInput, label: str, counts: Counts, types: EventTypes
         "events": [types.number(event) for event in rule.events],
         **_plain({"support": rule.support, "precision": rule.precision, "recall": rule.recall}),
         **({"shortfall": rule.shortfall} if rule.shortfall else {}),
-        **({"counts": counts.rules[label]} if label in counts.rules else {}),
+        **({"counts": list(counts.rules[label])} if label in counts.rules else {}),
     }
     return {"rule": told}
 

@@ -24,8 +24,8 @@ class ReportInput:
 
     `edges` are the edges of individual sequences, `quality` is the model's quality on held-out sequences,
     `baseline` the graph of a classical method to compare with, `about` the settings of the run. `rules` maps
-    a label to None if no rule was found for it. `cohort` says in one line how the sequences were cut, `date` is the
-    day of the run. `probabilities` gives the curves of example sequences, with the labels of the data.
+    a label to None if no rule was found for it. `cohort` says in one line how the sequences were cut, `date`
+    is the day of the run. `probabilities` gives the curves of example sequences, for the labels of the data.
     `notes` are sentences that the overview shows before anything else.
 
     >>> from eventcargo.events import EventSequence

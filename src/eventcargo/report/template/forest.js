@@ -52,7 +52,7 @@ function forestTable(edges, title, nameOf) {
   const hasOdds = edges.some(edge => isKnown(edge.odds_ratio)), hasCounts = edges.some(edge => edge.with);
   const scale = oddsScale(edges), rooms = [];
   const plot = edge => { const room = element('td', {role: 'cell', class: 'plot'}); rooms.push([room, edge]); return room; };
-  const heads = [title, ...(hasCounts ? ['Sequences with the label'] : []), ...(hasOdds ? ['', 'Odds ratio (95 % interval)'] : [])];
+  const heads = [title, ...(hasCounts ? ['Sequences with the label'] : []), ...(hasOdds ? ['← lowers, raises →', 'Odds ratio (95 % interval)'] : [])];
   const table = element('table', {class: 'cards forest-table', role: 'table', 'aria-label': title},
     element('thead', {role: 'rowgroup'}, element('tr', {role: 'row'}, heads.map(head => element('th', {role: 'columnheader', scope: 'col'}, head)))),
     element('tbody', {role: 'rowgroup'}, edges.map(edge => element('tr', {role: 'row'},

@@ -1,9 +1,9 @@
 // The picture of the finding: labels by causes, one square for each cause, in the order that puts shared causes together.
 
-const CELLS = [2, 3, 4, 6, 8, 11, 14, 18, 22, 26, 32], NAMED_FROM = 11, NARROW = 620, TALL = 640;
+const CELLS = [2, 3, 4, 6, 8, 11, 14, 18, 22, 26, 32, 38, 46], NAMED_FROM = 11, TALL = 640, READABLE = 14;
 const STEPS = [1.5, 3, 30];
 const BARS = [2, 3, 5, 10, 20];
-const MANY = 60;
+const MANY = 60, MOST_SHARED = 8;
 const picture = {min: null, cell: null};
 
 // How far the odds are surely from 1: 0 to 3, by the end of the interval that is nearer to 1; null if unknown.
@@ -15,18 +15,16 @@ function stepOf(edge) {
 
 // The rows, columns and squares of the picture; on a narrow screen labels are columns.
 function pictureModel(min, isTurned) {
-  const used = new Map();
-  for (const label of labels) for (const [event] of label.causes) used.set(event, (used.get(event) || 0) + 1);
-  const events = overview.order.events.filter(event => used.get(event) >= min);
+  const events = overview.order.events.filter(event => usesOf.get(event).n >= min);
   const column = new Map(events.map((event, at) => [event, at]));
   const shown = overview.order.labels.map(at => labels[at]).filter(label => label.causes.some(([event]) => column.has(event)));
   const squares = shown.flatMap((label, row) => edgesOf(label).filter(edge => column.has(edge.event))
     .map(edge => (isTurned ? {edge, row: column.get(edge.event), column: row} : {edge, row, column: column.get(edge.event)})));
   squares.sort((a, b) => a.row - b.row || a.column - b.column);
   const labelNames = shown.map(label => ({text: label.name, link: linkTo(label.name), about: aboutLabel(label)}));
-  const eventNames = events.map(event => ({text: names[event], link: eventLink(event), about: aboutEvent(event, used.get(event))}));
+  const eventNames = events.map(event => ({text: names[event], link: eventLink(event), about: aboutEvent(event, usesOf.get(event).n)}));
   return {rows: isTurned ? eventNames : labelNames, columns: isTurned ? labelNames : eventNames, squares,
-    nEvents: used.size, nShown: events.length, nLabels: shown.length};
+    nEvents: usesOf.size, nShown: events.length, nLabels: shown.length};
 }
 
 const aboutLabel = label => [named(label.name, 60), `: ${count(label.causes.length, 'cause')}` + (label.among ? `; carried by ${ofThese(label.among)} sequences.` : '.')];
@@ -74,8 +72,8 @@ function gridLines(model, cell) {
 }
 
 // The whole picture as one drawing, for a file.
-function wholePicture(isTurned) {
-  const model = pictureModel(leastLabels(), isTurned), cell = Math.max(18, picture.cell || 0), sizes = sizesOf(model, cell, 1400);
+function wholePicture({model}) {
+  const cell = 18, sizes = sizesOf(model, cell, 1400);
   const width = sizes.left + model.columns.length * cell + 12, height = sizes.top + model.rows.length * cell + 12;
   return shape('svg', {class: 'matrix', width, height, viewBox: `0 0 ${width} ${height}`},
     shape('g', {transform: `translate(0,${sizes.top})`}, rowNames(model, cell, sizes)),
@@ -83,20 +81,26 @@ function wholePicture(isTurned) {
     shape('g', {transform: `translate(${sizes.left},${sizes.top})`}, gridLines(model, cell), model.squares.map(each => square(each, cell))));
 }
 
-// At most so many event types are shown at first; the others act on one label alone.
+const usesOf = (() => {
+  const used = new Map();
+  for (const label of labels) for (const [event, sign] of label.causes) {
+    const uses = used.get(event) || {n: 0, raised: 0, lowered: 0};
+    used.set(event, {n: uses.n + 1, raised: uses.raised + (sign > 0), lowered: uses.lowered + (sign < 0)});
+  }
+  return used;
+})();
+
+const nActingOn = bar => [...usesOf.values()].filter(({n}) => n >= bar).length;
+
+// Of many event types, those are shown at first that act on several labels: as many as can be read.
 function leastLabels() {
   if (picture.min !== null) return picture.min;
-  return overview.order.events.length <= MANY || !BARS.some(bar => nActingOn(bar)) ? 1 : 2;
-}
-
-function nActingOn(bar) {
-  const used = new Map();
-  for (const label of labels) for (const [event] of label.causes) used.set(event, (used.get(event) || 0) + 1);
-  return [...used.values()].filter(n => n >= bar).length;
+  if (usesOf.size <= MANY) return 1;
+  return BARS.find(bar => nActingOn(bar) && nActingOn(bar) <= MANY) || BARS.findLast(bar => nActingOn(bar)) || 1;
 }
 
 function barField(update) {
-  if (overview.order.events.length <= MANY) return null;
+  if (usesOf.size <= MANY) return null;
   const options = [1, ...BARS].map(bar => [bar, nActingOn(bar)]).filter(([, n]) => n);
   return element('label', {class: 'field'}, 'Event types ', element('select', {id: 'least-labels', onchange: event => { picture.min = Number(event.target.value); picture.cell = null; update(); }},
     options.map(([bar, n]) => element('option', {value: bar, selected: bar === leastLabels()}, bar === 1 ? `all ${count(n)}` : `of ${bar} or more labels: ${count(n)}`))));
@@ -113,23 +117,42 @@ function pictureSection() {
   const zoom = by => { picture.cell = CELLS[Math.min(CELLS.length - 1, Math.max(0, CELLS.indexOf(state.cell) + by))]; keepMiddle(room, draw); };
   const button = (text, what, act) => element('button', {type: 'button', class: 'zoom', 'aria-label': what, onclick: act}, text);
   const tools = element('div', {class: 'picture-tools'}, barField(draw), element('span', {class: 'zooms'},
-    button(MINUS, 'Zoom out', () => zoom(-1)), button('+', 'Zoom in', () => zoom(1)), button('Fit', 'Fit the whole picture', () => { picture.cell = null; draw(); })));
+    button(MINUS, 'Zoom out', () => zoom(-1)), button('+', 'Zoom in', () => zoom(1)), button('Fit', 'Fit the whole picture', () => { picture.cell = 'fit'; draw(); })));
   listen(room, words, state);
   if (!labels.some(label => label.causes.length)) return {view: section('What causes what', {}, element('p', {class: 'note'}, 'No causes were found.')), draw: () => {}};
   return {draw, view: section('What causes what', {class: 'wide', id: 'finding', downloads: [
-    svgButton('the picture', 'causes', () => wholePicture(room.clientWidth < NARROW)),
+    svgButton('the picture', 'causes', () => wholePicture(state)),
     csvButton('all causes', 'causes', () => causeRows(labels.flatMap(edgesOf)))]},
-  pictureLegend(), words, room, tools, note)};
+  sharedCauses(), pictureLegend(), words, room, tools, note)};
+}
+
+// Labels are the rows, unless only as columns they have room.
+function orientedModel(width) {
+  const usual = pictureModel(leastLabels(), false), turned = pictureModel(leastLabels(), true);
+  const isTurned = !fitsAcross(usual, READABLE, width) && (fitsAcross(turned, NAMED_FROM, width) || usual.rows.length < usual.columns.length);
+  return isTurned ? turned : usual;
+}
+
+// The largest size at which all is seen; where that is too small to read, names are, and the rest is scrolled.
+function usualCell(model, width) {
+  const whole = Math.max(...CELLS.filter(cell => fitsAcross(model, cell, width) && fitsBelow(model, cell, width)), 0);
+  return whole >= NAMED_FROM ? whole : Math.max(...CELLS.filter(cell => cell <= 18 && fitsAcross(model, cell, width)), READABLE);
+}
+
+// The whole picture at a glance, without names if need be.
+const fittingCell = (model, width) => Math.max(...CELLS.filter(cell => fitsAcross(model, cell, width) && fitsBelow(model, cell, width)), CELLS[0]);
+
+function fittingModel(width) {
+  const [usual, turned] = [false, true].map(isTurned => pictureModel(leastLabels(), isTurned));
+  return fittingCell(turned, width) > fittingCell(usual, width) ? turned : usual;
 }
 
 function drawPicture(room, note, words, state) {
-  const width = room.clientWidth, isTurned = width < NARROW;
-  const model = pictureModel(leastLabels(), isTurned);
-  const fitting = CELLS.filter(cell => fits(model, cell, width));
-  const cell = picture.cell || Math.max(...fitting, 3);
+  const width = room.clientWidth, model = picture.cell === 'fit' ? fittingModel(width) : orientedModel(width);
+  const cell = picture.cell === 'fit' ? fittingCell(model, width) : picture.cell || usualCell(model, width);
   const sizes = sizesOf(model, cell, width);
   const [w, h] = [model.columns.length * cell, model.rows.length * cell];
-  Object.assign(state, {model, cell, sizes, at: null, isTurned, ring: shape('rect', {class: 'ring', visibility: 'hidden'})});
+  Object.assign(state, {model, cell, sizes, at: null, ring: shape('rect', {class: 'ring', visibility: 'hidden'})});
   const layer = (kind, width, height, ...children) => shape('svg', {class: `matrix ${kind}`, width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true'}, ...children);
   const inner = element('div', {class: 'picture-inner'},
     layer('corner', sizes.left, sizes.top),
@@ -140,13 +163,16 @@ function drawPicture(room, note, words, state) {
   room.replaceChildren(inner);
   words.replaceChildren(REST);
   const rest = model.nEvents - model.nShown, empty = labels.filter(label => !label.causes.length).length;
-  note.textContent = [rest ? `Shown are the ${count(model.nShown, 'event type')} that act on ${count(leastLabels())} or more labels; ${count(rest)} more act on fewer.` : '',
+  note.textContent = [rest ? `Shown: ${count(model.nShown, 'event type')} that act${model.nShown === 1 ? 's' : ''} on ${count(leastLabels())} or more labels, and the ${count(model.nLabels, 'label')} on which they act. ${count(rest)} more event types act on fewer labels.` : '',
     empty ? `${count(empty, 'label')} without a cause ${empty === 1 ? 'is' : 'are'} not in the picture.` : ''].filter(Boolean).join(' ');
 }
 
-function fits(model, cell, width) {
-  const sizes = sizesOf(model, cell, width);
-  return sizes.left + model.columns.length * cell + 10 <= width && (model.rows.length <= 12 || sizes.top + model.rows.length * cell <= TALL);
+function fitsAcross(model, cell, width) {
+  return sizesOf(model, cell, width).left + model.columns.length * cell + 10 <= width;
+}
+
+function fitsBelow(model, cell, width) {
+  return model.rows.length <= 12 || sizesOf(model, cell, width).top + model.rows.length * cell <= TALL;
 }
 
 function keepMiddle(room, draw) {
@@ -154,6 +180,19 @@ function keepMiddle(room, draw) {
   const x = middle(room.scrollLeft, room.clientWidth, room.scrollWidth), y = middle(room.scrollTop, room.clientHeight, room.scrollHeight);
   draw();
   room.scrollTo(x * room.scrollWidth - room.clientWidth / 2, y * room.scrollHeight - room.clientHeight / 2);
+}
+
+// Of many event types, those that act on the most labels, with their numbers as bars.
+function sharedCauses() {
+  if (usesOf.size <= MANY) return null;
+  const most = [...usesOf].filter(([, {n}]) => n > 1).sort(([a, x], [b, y]) => y.n - x.n || a - b).slice(0, MOST_SHARED);
+  if (!most.length) return null;
+  const part = (n, kind) => { const bar = element('span', {class: `share-bar ${kind}`}); bar.style.flexGrow = n; return bar; };
+  return element('div', {class: 'shared', id: 'shared'}, element('h3', {}, 'Event types that act on the most labels'), element('ul', {class: 'plain'}, most.map(([event, {n, raised, lowered}]) => {
+    const bars = element('span', {class: 'shared-bars', 'aria-hidden': 'true'}, part(raised, 'promotes'), part(lowered, 'inhibits'), part(n - raised - lowered, ''), part(most[0][1].n - n, 'none'));
+    const said = [[raised, 'raises'], [lowered, 'lowers'], [n - raised - lowered, 'moves']].filter(([n]) => n).map(([n, verb]) => `${verb} ${count(n)}`).join(', ');
+    return element('li', {}, nameLink(event, 32), bars, element('span', {}, `${said} labels`));
+  })));
 }
 
 function pictureLegend() {

@@ -83,7 +83,7 @@ function timeline(label, sequence, width) {
   const {placed, up, down} = captions(sequence, effects, x, width);
   const hasUp = [...effects.values()].some(effect => effect > 0), hasDown = [...effects.values()].some(effect => effect < 0);
   const top = sequence.curve ? PANEL + 14 : 0;
-  const axis = top + 10 + up * LANE + (hasUp ? STEM : 10), below = hasDown ? STEM + down * LANE + 6 : 12;
+  const axis = top + 10 + up * LANE + (hasUp ? STEM : 10), below = (hasDown ? STEM + down * LANE + 6 : 12) + (breaks.length && !hasDown ? 13 : 0);
   const height = axis + below + 18;
   const drawing = shape('svg', {class: 'timeline', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': description(label, sequence, effects)});
   if (sequence.curve) drawing.append(curvePanel(sequence, x, breaks, end));
