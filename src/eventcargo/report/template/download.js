@@ -33,7 +33,7 @@ function svgText(drawing) {
   const room = element('div', {class: 'offstage', 'aria-hidden': 'true'}, drawing);
   document.body.append(room);
   const paper = getComputedStyle(document.querySelector('section') || document.body).backgroundColor;
-  for (const node of drawing.querySelectorAll('*')) {
+  for (const node of [drawing, ...drawing.querySelectorAll('*')]) {
     const style = getComputedStyle(node);
     for (const property of DRAWN_BY) {
       const value = style.getPropertyValue(property);

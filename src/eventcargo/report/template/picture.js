@@ -3,7 +3,7 @@
 const CELLS = [2, 3, 4, 6, 8, 11, 14, 18, 22, 26, 32, 38, 46], NAMED_FROM = 11, TALL = 640, READABLE = 14;
 const STEPS = [1.5, 3, 30];
 const BARS = [2, 3, 5, 10, 20];
-const MANY = 60, MOST_SHARED = 8;
+const MANY = 60, MOST_SHARED = 8, SMALLEST = 2;
 const picture = {min: null, cell: null};
 
 // How far the odds are surely from 1: 0 to 3, by the end of the interval that is nearer to 1; null if unknown.
@@ -32,7 +32,7 @@ const aboutEvent = (event, n) => [named(names[event], 60), ` acts on ${count(n, 
 
 function square({edge, row, column}, cell) {
   const step = stepOf(edge), gap = cell >= 8 ? 1.5 : cell >= 4 ? 0.5 : 0;
-  const room = cell - 2 * gap, side = cell < 8 ? room : room * [0.5, 0.68, 0.84, 1][step ?? 1];
+  const room = cell - 2 * gap, side = cell < 8 ? Math.max(room, SMALLEST) : room * [0.5, 0.68, 0.84, 1][step ?? 1];
   const x = column * cell + (cell - side) / 2, y = row * cell + (cell - side) / 2;
   const group = shape('g', {class: `square ${kindOf(edge.sign)} ${step === null ? 'unmeasured' : `step-${step}`}`},
     shape('rect', {x, y, width: side, height: side, rx: cell >= 14 ? 2 : 0}));
@@ -114,7 +114,7 @@ function pictureSection() {
   const note = element('p', {class: 'aside picture-note'});
   const state = {model: null, at: null, cell: null};
   const draw = () => drawPicture(room, note, words, state);
-  const zoom = by => { picture.cell = CELLS[Math.min(CELLS.length - 1, Math.max(0, CELLS.indexOf(state.cell) + by))]; keepMiddle(room, draw); };
+  const zoom = by => { picture.cell = (by > 0 ? CELLS.find(cell => cell > state.cell) : CELLS.findLast(cell => cell < state.cell)) || state.cell; keepMiddle(room, draw); };
   const button = (text, what, act) => element('button', {type: 'button', class: 'zoom', 'aria-label': what, onclick: act}, text);
   const tools = element('div', {class: 'picture-tools'}, barField(draw), element('span', {class: 'zooms'},
     button(MINUS, 'Zoom out', () => zoom(-1)), button('+', 'Zoom in', () => zoom(1)), button('Fit', 'Fit the whole picture', () => { picture.cell = 'fit'; draw(); })));
@@ -140,7 +140,10 @@ function usualCell(model, width) {
 }
 
 // The whole picture at a glance, without names if need be.
-const fittingCell = (model, width) => Math.max(...CELLS.filter(cell => fitsAcross(model, cell, width) && fitsBelow(model, cell, width)), CELLS[0]);
+function fittingCell(model, width) {
+  const fitting = CELLS.filter(cell => fitsAcross(model, cell, width) && fitsBelow(model, cell, width));
+  return fitting.length ? Math.max(...fitting) : Math.min((width - 24) / model.columns.length, (TALL - 24) / model.rows.length);
+}
 
 function fittingModel(width) {
   const [usual, turned] = [false, true].map(isTurned => pictureModel(leastLabels(), isTurned));
