@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from eventcargo.report.report_input import ReportInput
 
-MAX_EVENTS = 100_000
-"""Most events that the model reads for curves: some ten seconds of one core. First examples come first."""
+MAX_EVENTS = 30_000
+"""Most events that the model reads for curves: a few seconds of one core. First examples come first."""
 
 Curves = dict[tuple[str, str], NDArray[np.float64]]
 """For a label and a sequence, P(label | events so far) before any event, after each (NaN for those that the

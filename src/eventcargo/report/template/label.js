@@ -87,7 +87,8 @@ function sequencesSection(label, own, drawings, opened) {
   drawings.push(() => views.forEach(({room, draw}) => draw(room.clientWidth)));
   return section('Example sequences', {class: 'wide'},
     element('p', {class: 'aside'}, own.sequences.some(sequence => sequence.curve) ? 'The step line is the label\u2019s probability as the events come in. ' : '',
-      'Marks above the axis raised it, marks below lowered it. Open a sequence to see all its events.'),
+      'Marks above the axis raised it, marks below lowered it. Open a sequence to see all its events.',
+      own.sequences.some(sequence => !sequence.curve) && overview.parts.probabilities ? ' Probabilities are drawn for the first examples of each label.' : ''),
     views.map(({view}) => view));
 }
 
