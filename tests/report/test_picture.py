@@ -34,8 +34,13 @@ def test_a_square_has_the_colour_of_its_sign_and_the_size_of_its_odds(opened: Op
     assert sorted(kinds) == ["square inhibits step-1", "square promotes step-0", "square promotes step-1"]
     sides = [float(each.get_attribute("width")) for each in page.locator(".squares .square rect").all()]
     assert len({round(side, 3) for side in sides}) == 2
-    plain = opened().locator(".squares .square.unmeasured")
-    assert plain.count() == 1
+    assert "odds unknown" not in page.locator("#finding .legend").inner_text()
+
+
+def test_a_square_of_unknown_odds_is_hollow_and_the_legend_says_so(opened: Open) -> None:
+    page = opened()
+    assert page.locator(".squares .square.unmeasured").count() == 1
+    assert "odds unknown" in page.locator("#finding .legend").inner_text()
 
 
 def test_pointing_at_a_square_says_the_cause_in_words(opened: Open) -> None:

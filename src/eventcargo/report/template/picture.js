@@ -37,7 +37,7 @@ function square({edge, row, column}, cell) {
   const group = shape('g', {class: `square ${kindOf(edge.sign)} ${step === null ? 'unmeasured' : `step-${step}`}`},
     shape('rect', {x, y, width: side, height: side, rx: cell >= 14 ? 2 : 0}));
   if (cell >= NAMED_FROM) {
-    const arm = Math.min(4, side * 0.28), mx = column * cell + cell / 2, my = row * cell + cell / 2;
+    const arm = Math.min(6, side * 0.26), mx = column * cell + cell / 2, my = row * cell + cell / 2;
     group.append(shape('path', {class: 'sign-mark', d: `M${mx - arm},${my}h${2 * arm}` + (edge.sign > 0 ? `M${mx},${my - arm}v${2 * arm}` : '')}));
   }
   return group;
@@ -203,10 +203,11 @@ function pictureLegend() {
   const levels = [...STEPS.keys()].map(at => STEPS[at]);
   const row = (sign, word) => element('span', {class: 'legend-row'}, element('b', {}, word), [0, 1, 2, 3].map(step => key(sign, step)));
   return element('p', {class: 'legend'}, row(1, 'raises'), row(-1, 'lowers'),
-    element('span', {}, `size and shade: odds at least ${TIMES}1, ${levels.map(level => TIMES + level).join(', ')} (or 1 ∕ them)`));
+    element('span', {}, `size and shade: odds at least ${TIMES}1, ${levels.map(level => TIMES + level).join(', ')} (or 1 ∕ them)`),
+    labels.some(label => edgesOf(label).some(edge => stepOf(edge) === null)) ? element('span', {class: 'legend-row'}, key(1, null), 'odds unknown') : null);
 }
 
-const sampleEdge = (sign, step) => ({sign, odds_low: [1, ...STEPS][step], odds_high: 1e300});
+const sampleEdge = (sign, step) => (step === null ? {sign} : {sign, odds_low: [1, ...STEPS][step], odds_high: 1e300});
 
 // What is at a place of the picture: a square, or the name of a row (column -1) or of a column (row -1).
 function atPlace(state, row, column) {
