@@ -3,9 +3,10 @@ import pytest
 
 from eventcargo import EventDataset, EventSequence
 from eventcargo.errors import EventCargoWarning
+from eventcargo.event_kinds import EventKinds
 from eventcargo.models.density import label_probabilities
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.prediction import predict, unknown_events, warn_of_unknown
+from eventcargo.prediction import predict, prefix_probabilities, unknown_events, warn_of_unknown
 
 
 def test_every_sequence_has_the_model_s_probabilities(either: Transformer, letters: EventDataset) -> None:
@@ -42,3 +43,32 @@ def test_progress_counts_sequences(either: Transformer, letters: EventDataset) -
     told: list[tuple[float, float]] = []
     predict(either, letters[:50], progress=lambda _, done, total, __="", /: told.append((done, total)))
     assert told[-1] == (50, 50)
+
+
+def test_the_last_of_a_sequence_s_prefix_probabilities_is_that_of_the_whole(
+    either: Transformer, letters: EventDataset
+) -> None:
+    with pytest.warns(EventCargoWarning, match="1 sequence"):
+        whole = predict(either, letters).select("L0", "L1").to_numpy()
+    every = list(prefix_probabilities(either, letters))
+    assert np.allclose([so_far[-1] for _, so_far in every], whole, atol=1e-6)
+    assert [len(so_far) for _, so_far in every] == [len(places) + 2 for places, _ in every]
+
+
+def test_prefix_probabilities_change_where_a_cause_occurs(either: Transformer) -> None:
+    data = EventDataset.from_sequences([EventSequence("s", ("c", "a", "d"), (0.0, 1.0, 2.0), ())])
+    ((places, so_far),) = prefix_probabilities(either, data)
+    assert places.tolist() == [0, 1, 2]
+    assert (so_far[:, 0] > 0.5).tolist() == [False, False, True, True, True]
+    assert (so_far[:, 1] > 0.5).tolist() == [False, True, True, False, False]
+
+
+def test_prefix_probabilities_stand_at_the_events_that_the_model_reads(either: Transformer) -> None:
+    """Of a sequence that is cut, attributes and the last events are read."""
+    events = ("age", *"cccccccccadd")
+    data = EventDataset.from_sequences([EventSequence("s", events, tuple(map(float, range(13))), ())])
+    ((places, _),) = prefix_probabilities(either, data)
+    assert places.tolist() == list(range(5, 13))
+    data.kinds = EventKinds(attributes=("age",))
+    ((places, _),) = prefix_probabilities(either, data)
+    assert places.tolist() == [0, *range(6, 13)]

@@ -11,10 +11,17 @@ import pytest
 
 from eventcargo.report import ReportInput, write_report
 
-from .material import either, garage, hostile
+from .material import clinic, either, formulas, garage, hostile, large
 
 LOCAL = ("file:", "data:", "about:")
-CONTENTS: dict[str, Callable[[], ReportInput]] = {"garage": garage, "hostile": hostile, "either": either}
+CONTENTS: dict[str, Callable[[], ReportInput]] = {
+    "garage": garage,
+    "hostile": hostile,
+    "either": either,
+    "clinic": clinic,
+    "formulas": formulas,
+    "large": large,
+}
 
 
 @pytest.fixture(scope="package")

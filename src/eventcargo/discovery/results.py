@@ -1,10 +1,15 @@
 """RunResults: everything a run found, read from its folder."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+import eventcargo.prediction
 from eventcargo.cohort.config import COHORT, read_cohort
 from eventcargo.discovery.run_folder import (
     BASELINE,
@@ -27,6 +32,7 @@ from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.quality import Quality
 from eventcargo.report import ReportInput
+from eventcargo.report.report_input import PrefixProbabilities
 from eventcargo.rules import Rule, read_rules
 from eventcargo.verdicts import Verdict, read_verdicts
 
@@ -112,7 +118,32 @@ def read_report_input(folder: Path, data: EventDataset, baseline: Path | None = 
         baseline=None if compared is None else read_graph(compared),
         about=_about(folder),
         cohort=_cohort_line(folder),
+        date=_date(folder),
+        probabilities=_prefix_probabilities(folder, data),
     )
+
+
+def _date(folder: Path) -> str:
+    """The day on which the graph was made, UTC."""
+    return datetime.fromtimestamp((folder / GRAPH).stat().st_mtime, UTC).date().isoformat()
+
+
+def _prefix_probabilities(folder: Path, data: EventDataset) -> PrefixProbabilities | None:
+    """How the labels' probabilities grow within sequences; None without a model that can read the data.
+
+    The model is loaded when the first sequences are given.
+    """
+    if not (folder / MODEL).exists():
+        return None
+
+    def of(sequences: EventDataset) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        model = load_run_model(folder)
+        assert model is not None
+        names = model.value_names
+        if tuple(model.label_names) == tuple(data.label_names) and names in (None, tuple(data.value_names)):
+            yield from eventcargo.prediction.prefix_probabilities(model, sequences)
+
+    return of
 
 
 def _read(path: Path, reader: Callable[[Path], Artefact]) -> Artefact | None:

@@ -6,16 +6,29 @@ from eventcargo.lazy import lazy_names
 
 if TYPE_CHECKING:
     from eventcargo.prediction.explanations import EXPLANATIONS, explain_all
-    from eventcargo.prediction.probabilities import predict, unknown_events, warn_of_unknown
+    from eventcargo.prediction.probabilities import (
+        predict,
+        prefix_probabilities,
+        unknown_events,
+        warn_of_unknown,
+    )
     from eventcargo.prediction.tables import write_tables
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "explanations": "EXPLANATIONS explain_all",
-            "probabilities": "predict unknown_events warn_of_unknown",
+            "probabilities": "predict prefix_probabilities unknown_events warn_of_unknown",
             "tables": "write_tables",
         },
     )
 
-__all__ = ["EXPLANATIONS", "explain_all", "predict", "unknown_events", "warn_of_unknown", "write_tables"]
+__all__ = [
+    "EXPLANATIONS",
+    "explain_all",
+    "predict",
+    "prefix_probabilities",
+    "unknown_events",
+    "warn_of_unknown",
+    "write_tables",
+]

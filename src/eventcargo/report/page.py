@@ -12,7 +12,7 @@ from typing import Any
 
 from eventcargo.errors import EventCargoWarning
 from eventcargo.files import atomic_file
-from eventcargo.report.page_data import PageData, build_page_data
+from eventcargo.report.page_data import PageData, build_page_data, shorter
 from eventcargo.report.report_input import ReportInput
 from eventcargo.report.static_page import STYLES, as_bytes, joined_sources, page_source, policy_hash
 
@@ -24,11 +24,18 @@ SEQUENCES = (8, 6, 4, 2, 1, 0)
 
 SCRIPTS = (
     "elements.js",
+    "download.js",
+    "sections.js",
+    "search.js",
+    "picture.js",
+    "forest.js",
     "labels.js",
     "overview.js",
+    "models.js",
     "causes.js",
     "timeline.js",
     "label.js",
+    "event_type.js",
     "routes.js",
 )
 """Files of the page's script, in the order in which they are joined."""
@@ -47,11 +54,12 @@ def write_report(path: str | Path, content: ReportInput, limit: int = LIMIT) -> 
     ...     Path(f"{folder}/report.html").read_text("utf-8").startswith("<!doctype html>")
     True
     """
-    page = b""
-    for max_sequences in SEQUENCES:
-        page = render(build_page_data(content, max_sequences))
-        if len(page) <= limit or content.edges is None:
+    whole = build_page_data(content, SEQUENCES[0])
+    page = render(whole)
+    for max_sequences in SEQUENCES[1:]:
+        if len(page) <= limit:
             break
+        page = render(shorter(whole, max_sequences))
     if len(page) > limit:
         warnings.warn(
             f"the report has {len(page):,} bytes, more than {limit:,}, even without sequences; "

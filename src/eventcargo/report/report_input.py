@@ -1,7 +1,10 @@
 """ReportInput: the results of a run that its report shows."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from eventcargo.edges import EdgeFolder, EdgeTable
 from eventcargo.events import EventDataset
@@ -10,6 +13,10 @@ from eventcargo.quality import Quality
 from eventcargo.rules import Rule
 from eventcargo.verdicts import Verdict
 
+PrefixProbabilities = Callable[[EventDataset], Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]]
+"""For each sequence in order: places of the events that a model reads, and P(label | events so far) before
+any event, after each of them, and at the end, with a column for each label: (2 + events read, labels)."""
+
 
 @dataclass(frozen=True)
 class ReportInput:
@@ -17,7 +24,9 @@ class ReportInput:
 
     `edges` are the edges of individual sequences, `quality` is the model's quality on held-out sequences,
     `baseline` the graph of a classical method to compare with, `about` the settings of the run. `rules` maps
-    a label to None if no rule was found for it. `cohort` says in one line how the sequences were cut.
+    a label to None if no rule was found for it. `cohort` says in one line how the sequences were cut, `date`
+    is the day of the run. `probabilities` gives the curves of example sequences, for the labels of the data.
+    `notes` are sentences that the overview shows before anything else.
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0.0,), ("brake",))])
@@ -34,3 +43,6 @@ class ReportInput:
     baseline: LabelGraph | None = None
     about: Mapping[str, str] = field(default_factory=dict)
     cohort: str = ""
+    date: str = ""
+    probabilities: PrefixProbabilities | None = None
+    notes: Sequence[str] = ()

@@ -17,8 +17,6 @@ const COLUMNS = [
     shown: () => labels.some(label => label.level)},
   {key: 'support', title: 'Sequences', value: label => label.support, numeric: true, cell: label => isKnown(label.support) ? count(label.support) : '–'},
   {key: 'causes', title: 'Causes, surest first', value: label => label.causes.length, cell: label => causeList(label)},
-  {key: 'f1', title: 'Model F1', value: label => label.f1, numeric: true, cell: label => decimal(label.f1),
-    shown: () => labels.some(label => isKnown(label.f1))},
   {key: 'rule', title: 'Rule', value: label => label.rule ? Math.min(label.rule.precision, label.rule.recall) : null,
     cell: label => label.rule ? element('code', {class: 'rule'}, shorten(label.rule.text, 60)) : element('span', {class: 'faint'}, 'none'),
     shown: () => labels.some(label => label.rule)},
@@ -64,9 +62,9 @@ function header(column, choose) {
     element('button', {type: 'button', onclick: () => choose(column.key)}, column.title, element('span', {class: 'arrow', 'aria-hidden': 'true'})));
 }
 
-function searchField(update) {
-  return element('input', {type: 'search', id: 'search', autocomplete: 'off', spellcheck: 'false', value: state.query,
-    placeholder: 'Find a label or an event type', 'aria-label': 'Find a label or an event type', 'aria-controls': 'labels',
+function filterField(update) {
+  return element('input', {type: 'search', id: 'filter', autocomplete: 'off', spellcheck: 'false', value: state.query,
+    placeholder: 'Narrow to a label or a cause', 'aria-label': 'Narrow the table to a label or a cause', 'aria-controls': 'labels',
     oninput: event => { state.query = event.target.value; state.all = false; update(); },
     onkeydown: event => { if (event.key === 'ArrowDown') { event.preventDefault(); step(null, 1); } }});
 }
@@ -77,11 +75,11 @@ function sortField(choose) {
       COLUMNS.map(column => element('option', {value: column.key, selected: column.key === state.sort}, column.title.split(',')[0]))));
 }
 
-// Arrow keys move between the search field and the links of the labels.
+// Arrow keys move between the field and the links of the labels.
 function step(from, by) {
-  const links = [...document.querySelectorAll('#labels tbody a')];
+  const links = [...document.querySelectorAll('#labels tbody th a')];
   const next = from ? links.indexOf(from) + by : 0;
-  (next < 0 ? document.getElementById('search') : links[Math.min(next, links.length - 1)])?.focus();
+  (next < 0 ? document.getElementById('filter') : links[Math.min(next, links.length - 1)])?.focus();
 }
 
 function labelTable() {
@@ -111,11 +109,15 @@ function labelTable() {
   };
   body.addEventListener('keydown', event => {
     const by = {ArrowDown: 1, ArrowUp: -1}[event.key];
-    if (by && event.target.matches('a')) { event.preventDefault(); step(event.target, by); }
+    if (by && event.target.matches('th a')) { event.preventDefault(); step(event.target, by); }
   });
-  const tools = element('div', {class: 'tools'}, searchField(update), sortField(choose), status);
+  const tools = element('div', {class: 'tools'}, filterField(update), sortField(choose), status);
   const table = element('table', {id: 'labels', role: 'table', 'aria-label': 'Labels'},
     element('thead', {role: 'rowgroup'}, head), body);
   update();
-  return {view: section('Labels', {class: 'wide'}, tools, table, more), update};
+  return {view: section('Labels', {class: 'wide', downloads: [csvButton('the labels', 'labels', labelRows)]}, tools, table, more), update};
 }
+
+const labelRows = () => [['label', 'sequences_with_label', 'sequences', 'verdict', 'causes', 'rule', 'precision', 'recall', 'rule_holds_and_label', 'rule_holds'],
+  ...matching().map(label => [label.name, label.support, label.among?.[1], label.level,
+    label.causes.map(([event, sign]) => `${sign < 0 ? 'not ' : ''}${names[event]}`).join('; '), label.rule?.text, label.rule?.precision, label.rule?.recall, ...(label.rule?.counts || [null, null])])];

@@ -1,26 +1,35 @@
-// The overview: verdicts, quality of the models, the table of labels, the settings of the run.
+// The overview: the picture of the finding, verdicts, the table of labels, the settings of the run.
 
 const REASONS = 6;
-const NAMED = 10;
 
 function overviewPage() {
   const table = labelTable();
+  const finding = pictureSection();
   const n = labels.reduce((sum, label) => sum + label.causes.length, 0);
   const withCauses = labels.filter(label => label.causes.length).length;
   const {data} = overview;
   const page = [
     element('div', {class: 'hero'},
       element('h1', {tabindex: '-1'}, element('b', {}, count(n, 'cause')), ' of ', element('b', {}, count(withCauses, 'label'))),
-      element('p', {class: 'lead'}, `Found in ${count(data.sequences, 'sequence')} with ${count(data.events, 'event')} of ${count(data.types, 'event type')}`
-        + (withCauses < labels.length ? `; ${count(labels.length - withCauses, 'label')} without a cause.` : '.')),
-      data.cohort ? element('p', {class: 'note', id: 'cohort'}, `Cohort: ${data.cohort}.`) : null, legend()),
+      element('p', {class: 'lead', id: 'run-line'}, runLine(withCauses)),
+      data.cohort ? element('p', {class: 'note', id: 'cohort'}, `Cohort: ${data.cohort}.`) : null,
+      overview.notes.length ? element('div', {class: 'run-notes', role: 'note'}, overview.notes.map(words => element('p', {}, words))) : null),
+    finding.view,
     verdicts(table.update),
-    element('div', {class: 'pair'}, modelQuality(), comparison()),
     table.view,
+    comparison(),
     aboutThisRun(),
   ];
   requestAnimationFrame(table.update);
-  return {title: 'Overview', page, trail: []};
+  return {title: 'Findings', page, trail: [], draw: finding.draw};
+}
+
+// The counts of the run in one line.
+function runLine(withCauses) {
+  const {data} = overview, without = labels.length - withCauses;
+  return [count(data.sequences, 'sequence'), count(data.events, 'event'), count(data.types, 'event type'),
+    count(labels.length, 'label') + (without ? ` (${count(without)} without a cause)` : ''), `eventcargo ${overview.version}`, overview.date]
+    .filter(Boolean).map((part, at) => [at ? element('span', {class: 'dot-between', 'aria-hidden': 'true'}, ' · ') : null, element('span', {class: 'whole'}, part)]);
 }
 
 function verdicts(update) {
@@ -40,7 +49,6 @@ function verdicts(update) {
   element('span', {class: 'tile-count'}, element('span', {class: 'tile-mark', 'aria-hidden': 'true'}, LEVELS[level][1]), count(n)),
   element('span', {class: 'tile-name'}, LEVELS[level][0]), element('span', {class: 'aside'}, LEVELS[level][2])));
   return section('Can you trust these causes?', {},
-    strip(counts, counts.map(([level, n]) => `${LEVELS[level][0]}: ${n}`).join(', ')),
     element('div', {class: 'tiles'}, tiles), reasons(judged), incomplete(judged));
 }
 
@@ -57,35 +65,6 @@ function reasons(judged) {
   return element('ul', {class: 'reasons'}, worst.slice(0, REASONS).map(label => element('li', {},
     verdictBadge(label.level), ' ', element('a', {href: linkTo(label.name)}, named(label.name, 40)), ' ', element('span', {}, label.reasons[0]))),
   rest > 0 ? element('li', {class: 'faint'}, `and ${count(rest)} more in the table`) : null);
-}
-
-function modelQuality() {
-  const {overall, events} = overview.quality;
-  if (!isKnown(overall.log_loss)) return section('Quality of the models', {}, element('p', {class: 'note'}, 'Unknown: this run has no model quality.'));
-  return section('Quality of the models', {}, element('dl', {class: 'figures'},
-    figure(decimal(overall.f1_macro, 3), 'F1, mean over labels', `${decimal(overall.f1_weighted, 3)} weighted by support`),
-    figure(decimal(overall.auroc, 3), 'AUROC', 'held-out sequences'),
-    figure(decimal(overall.log_loss, 3), 'Log-loss', `${decimal(overall.base_log_loss, 3)} for base rates`),
-    figure(decimal(overall.calibration_error, 3), 'Calibration error', 'gap between probability and frequency'),
-    isKnown(events.perplexity) ? figure(decimal(events.perplexity, 0), 'Next-event perplexity',
-      `${decimal(events.unigram_perplexity, 0)} from frequencies alone`) : null,
-    overall.untrusted ? figure(count(overall.untrusted), 'Untrusted labels', 'not clearly better than the base rate') : null),
-  trainingNotes().map(words => element('p', {class: 'note'}, words)));
-}
-
-function trainingNotes() {
-  const {training} = overview.quality;
-  if (!isKnown(training.term_seconds)) return [];
-  const notes = [`The linear term and focused networks, which help ${count((training.focused || []).length, 'label')}, took ` +
-    `${decimal(training.term_seconds, 0)} s, ${count(training.steps, 'step')} of the Transformer, which helps ` +
-    `${count(training.helped.length, 'label')}, ${decimal(training.network_seconds, 0)} s.`];
-  if (training.ended) notes.push(`Training ended early: ${training.ended}.`);
-  const some = names => names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ', …' : '');
-  if (training.presence_only.length) notes.push('For lack of time, order, count and time of events were not looked at for ' +
-    `${count(training.presence_only.length, 'label')}: ${some(training.presence_only)}.`);
-  if (training.not_fitted.length) notes.push('For lack of time, nothing but the base rate was fitted for ' +
-    `${count(training.not_fitted.length, 'label')}: ${some(training.not_fitted)}.`);
-  return notes;
 }
 
 function comparison() {
@@ -105,9 +84,8 @@ function aboutThisRun() {
   const rows = [...overview.about,
     ['Sequences', `${count(data.sequences)}, with ${count(data.lengths[0])} to ${count(data.lengths[2], 'event')}, median ${count(data.lengths[1])}`],
     ['Events', `${count(data.events)} of ${count(data.types, 'event type')}`], ['Times', data.times], ['Labels', count(labels.length)],
-    ['Program', `eventcargo ${overview.version}`]];
+    ['Program', `eventcargo ${overview.version}`],
+    ...(names.length < data.types ? [['In this page', `${count(names.length)} event types: all causes, then the most frequent; ${count(data.types - names.length)} more are left out to keep it small`]] : []),
+    ...(overview.most < 8 ? [['Examples', overview.most ? `at most ${count(overview.most)} sequences for each label, to keep the page small` : 'left out to keep the page small']] : [])];
   return section('About this run', {}, element('dl', {class: 'about'}, rows.map(([key, value]) => [element('dt', {}, key), element('dd', {}, value)])));
 }
-
-const legend = () => element('p', {class: 'legend'},
-  element('span', {}, mark(1), ' raises the label\u2019s probability'), element('span', {}, mark(-1), ' lowers it'));

@@ -3,15 +3,24 @@
 const main = document.getElementById('main');
 let current = null;
 
+function viewOf(route) {
+  if (route.has('label')) return labelPage(route.get('label'), route.get('sequence'));
+  if (route.has('event')) return eventPage(route.get('event'));
+  return route.get('view') === 'models' ? modelsPage() : overviewPage();
+}
+
 function show(isFirst) {
   const route = new URLSearchParams(location.hash.slice(1).replace(/\+/g, '%2B'));
-  const name = route.get('label');
-  current = name === null ? overviewPage() : labelPage(name, route.get('sequence'));
+  current = viewOf(route);
   main.replaceChildren(...current.page.filter(Boolean));
   document.title = `${current.title} · eventcargo report`;
-  const crumbs = name === null ? [] : [element('a', {href: '#'}, 'All labels'),
+  const crumbs = !current.trail.length ? [] : [element('a', {href: '#'}, 'Findings'),
     element('span', {'aria-hidden': 'true'}, '/'), element('span', {'aria-current': 'page'}, current.trail)];
   document.getElementById('trail').replaceChildren(...crumbs);
+  for (const link of document.querySelectorAll('#views a')) {
+    const isHere = link.getAttribute('href') === (location.hash || '#') || (link.getAttribute('href') === '#' && !current.trail.length);
+    if (isHere) link.setAttribute('aria-current', 'page'); else link.removeAttribute('aria-current');
+  }
   current.draw?.();
   const opened = main.querySelector('details[open]');
   if (opened) opened.scrollIntoView();
@@ -34,10 +43,11 @@ addEventListener('beforeprint', () => main.querySelectorAll('details').forEach(e
 }));
 addEventListener('keydown', event => {
   const field = document.getElementById('search');
-  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || !field || event.target.matches('input, select')) return;
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || !field || event.target.matches('input, select, textarea')) return;
   event.preventDefault();
   field.focus();
 });
 document.getElementById('skip').addEventListener('click', event => { event.preventDefault(); main.focus(); });
 document.getElementById('foot').textContent = `Written by eventcargo ${overview.version}. This page loads nothing from the network.`;
+setUpSearch();
 show(true);
