@@ -13,6 +13,7 @@ from typing import Literal
 import polars as pl
 
 from eventcargo.errors import DataError, counted
+from eventcargo.html_tables import MAX_ROWS, Markup, block, listed, number, paragraph, table
 
 EDGE_SCHEMA: dict[str, pl.DataType] = {
     "label": pl.String(),
@@ -50,6 +51,9 @@ STRONG, MODERATE = 3.0, 1.5
 """Odds ratios of a strong and of a moderate edge, or 1 / them. As differences of two normal distributions
 they are 0.6 and 0.2 standard deviations (log odds ratio * sqrt(3) / pi; Chinn 2000): beyond Cohen's medium
 effect, and his small one."""
+
+SIGNS = {1: "+", -1: "\N{MINUS SIGN}"}
+"""How an edge's sign is shown."""
 
 SHOWN_MEMBERS = 3
 """Members of a family that are named where it is described."""
@@ -198,3 +202,32 @@ class LabelGraph:
         filled = sum(bool(events) for events in self.boundaries.values())
         edges, labels = counted(len(self), "edge"), counted(len(self.support), "label")
         return f"LabelGraph: {edges} into {labels}, {filled:,} with a boundary"
+
+    def _repr_html_(self) -> str:
+        labels = self.labels_by_support()[:MAX_ROWS]
+        rows = [
+            [label, self.support[label], len(self.boundary(label)), self.causes_html(label)]
+            for label in labels
+        ]
+        columns = ["label", "sequences with it", "causes", "causes, surest first (x odds ratio)"]
+        note = (
+            "+ promotes, \N{MINUS SIGN} inhibits the label. All columns: graph.edges; a figure: graph.plot()."
+        )
+        return block(repr(self), table(columns, rows, len(self.support)), paragraph(note, "faint"))
+
+    def labels_by_support(self) -> list[str]:
+        """The labels, those carried by most sequences first; those of unknown support last, by name.
+
+        >>> LabelGraph.from_boundaries({"a": [], "b": []}, support={"b": 7}).labels_by_support()
+        ['b', 'a']
+        """
+        return sorted(self.support, key=lambda label: (-(self.support[label] or 0), label))
+
+    def causes_html(self, label: str) -> Markup:
+        """The boundary of a label with signs and odds ratios, in one line for notebooks."""
+        edges = self.edges.filter(label=label).select("event", "sign", "odds_ratio").iter_rows()
+        shown = [
+            SIGNS.get(sign, "") + self.describe(event) + (f" x{number(odds)}" if odds is not None else "")
+            for event, sign, odds in edges
+        ]
+        return listed(shown)

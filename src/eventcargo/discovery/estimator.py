@@ -241,6 +241,13 @@ class Cargo(WithParameters):
         self._model()  # without one there are none
         return eventcargo.EdgeTable.read(self._fitted()._results.edges)
 
+    def _repr_html_(self) -> str:
+        from eventcargo.discovery.notebook import estimator_html
+
+        changed = self._changed()
+        parameters = {name: (value, name in changed) for name, value in self.get_params(deep=False).items()}
+        return estimator_html(type(self).__name__, parameters, getattr(self, "_results", None))
+
     def _read(
         self, data: Any, labels: Any, columns: Mapping[str, Any], like: "Vocabulary | None" = None
     ) -> "_Cut":
