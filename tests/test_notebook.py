@@ -107,7 +107,8 @@ CONTRAST = """() => {
     }
     return "rgb(255, 255, 255)";
   };
-  return Math.min(...[...document.querySelectorAll(".eventcargo th, .eventcargo td, .eventcargo .head")].map(node => {
+  const nodes = [...document.querySelectorAll(".eventcargo th, .eventcargo td, .eventcargo .head")];
+  return Math.min(...nodes.map(node => {
     const pair = [light(getComputedStyle(node).color), light(behind(node))].sort((a, b) => b - a);
     return (pair[0] + .05) / (pair[1] + .05);
   }));

@@ -5,15 +5,19 @@ boundary is still part of the graph. File formats live in `io`.
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from eventcargo.errors import DataError, counted
+from eventcargo.figures import Figure
 from eventcargo.html_tables import MAX_ROWS, Markup, block, listed, number, paragraph, table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 EDGE_SCHEMA: dict[str, pl.DataType] = {
     "label": pl.String(),
@@ -194,6 +198,29 @@ class LabelGraph:
             return event
         more = ", ..." if len(members) > SHOWN_MEMBERS else ""
         return f"{event} ({counted(len(members), 'member')}: {', '.join(members[:SHOWN_MEMBERS])}{more})"
+
+    def plot(self, *, labels: Sequence[str] | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw the causes of labels, with their odds ratios and signs, on matplotlib axes.
+
+        A graph of more than about ninety labels and causes is drawn as a matrix of labels and event types.
+        `labels` are those to draw, by default all, those carried by most sequences first. Without `ax`, the
+        figure is a new one of fitting size; no window opens before `matplotlib.pyplot.show()`. Needs the
+        extra `figures`.
+
+        >>> graph = LabelGraph.from_boundaries({"brake": ["P01", "U02"], "fuel": []})
+        >>> axes = graph.plot(labels=["brake"])
+        >>> axes.get_title(loc="left"), [tick.get_text() for tick in axes.get_yticklabels()]
+        ('2 causes of 1 label', ['brake', 'P01', 'U02'])
+        """
+        return self.figure(labels).draw(ax)
+
+    def figure(self, labels: Sequence[str] | None = None) -> Figure:
+        """The figure of some labels, by default of all; it can be drawn, or written to a file."""
+        shown = self.labels_by_support() if labels is None else list(dict.fromkeys(labels))
+        for label in shown:
+            self.boundary(label)
+        names = {event: self.describe(event) for event in self.families}
+        return Figure(self.edges, shown, names)
 
     def __len__(self) -> int:
         return len(self.edges)

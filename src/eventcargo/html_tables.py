@@ -27,13 +27,15 @@ STYLE = """
 .eventcargo { font-size: 13px; line-height: 1.45; max-width: 72em; color: inherit; overflow-x: auto; }
 .eventcargo .head { font-weight: 600; font-size: 14px; margin: .2em 0 .3em; }
 .eventcargo table { border-collapse: collapse; border: 0; margin: .2em 0 .4em; color: inherit; }
-.eventcargo th, .eventcargo td { text-align: left !important; vertical-align: top; padding: .2em .9em .2em 0; border: 0;
+.eventcargo th, .eventcargo td { text-align: left !important; vertical-align: top;
+  padding: .2em .9em .2em 0; border: 0;
   border-bottom: 1px solid rgba(128, 128, 128, .3); background: none; color: inherit; white-space: normal;
   overflow-wrap: anywhere; max-width: 44em; }
 .eventcargo thead th { font-weight: 600; border-bottom: 1px solid rgba(128, 128, 128, .75); }
 .eventcargo tbody th { font-weight: 600; }
 .eventcargo tbody tr { background: none; }
-.eventcargo td.number, .eventcargo th.number { text-align: right !important; font-variant-numeric: tabular-nums;
+.eventcargo td.number, .eventcargo th.number { text-align: right !important;
+  font-variant-numeric: tabular-nums;
   white-space: nowrap; }
 .eventcargo p { margin: .2em 0; }
 .eventcargo summary { cursor: pointer; margin: .2em 0; }
