@@ -44,6 +44,7 @@ COMMANDS = {
     "rules": "Write the boundary of every label as a short rule.",
     "judge": "Judge for every label whether to trust its boundary, and why not.",
     "report": "Write the results of a run as one HTML page.",
+    "convert": "Write a graph in another format: a table, a workbook, a network or a figure.",
     "compare": "Show which edges differ between two runs, by the data of both.",
     "without": "Estimate how many fewer sequences would carry a label without an event type.",
     "baseline": "Find the boundary of every label with a classical method.",

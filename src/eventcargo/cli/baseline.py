@@ -15,8 +15,8 @@ from eventcargo.cli.source import DataSource
 from eventcargo.cohort.config import Cohort
 from eventcargo.engines.config import EngineConfig, make_engine
 from eventcargo.errors import DataError, counted
-from eventcargo.io import check_graph_path
 from eventcargo.io.config import ReadConfig
+from eventcargo.io.graph_paths import WRITABLE, check_graph_path
 from eventcargo.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ SHOWN_EVENTS = 8
 def baseline(
     method: Annotated[str, typer.Argument(help=f"One of {', '.join(METHODS)}.")],
     events: EVENTS,
-    out: Annotated[Path, typer.Option(help="Graph to write: .parquet, .csv, .json, .graphml or .dot.")],
+    out: Annotated[Path, typer.Option(help=f"Graph to write: {', '.join(WRITABLE)}.")],
     labels: LABELS = None,
     as_json: AS_JSON = False,
     config: BaselineConfig = BaselineConfig(),  # noqa: B008 (frozen)

@@ -24,7 +24,7 @@ from eventcargo.engines.config import EngineConfig
 from eventcargo.errors import counted
 from eventcargo.files import atomic_file
 from eventcargo.io.config import ReadConfig
-from eventcargo.io.graph_paths import check_graph_file
+from eventcargo.io.graph_paths import check_graph_file, check_graph_path
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.progress import progress_bars
@@ -53,6 +53,12 @@ def discover(
     truth: Annotated[
         Path | None, typer.Option(help="Graph of the true boundaries, to score the results.")
     ] = None,
+    export: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Write the graph to this file as well, such as graph.xlsx or graph.svg; repeat for more."
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in `--out`.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only print the plan: stages, time and memory.")
@@ -67,6 +73,8 @@ def discover(
     """Find the causes of every label: train, extract, fuse, verify, rules, judge and report in one go."""
     began = monotonic()
     source = DataSource.of(events, labels, columns, cohort, reading)
+    for path in export or ():
+        check_graph_path(path)
     if truth is not None:
         check_graph_file(truth)
     known = None if knowledge is None else Knowledge.read(knowledge)
@@ -78,6 +86,8 @@ def discover(
         return
     results = run_stages(loaded, out, config, source, known, resume, began, where)
     scores = None if true_graph is None else write_scores(results.graph, true_graph, data, out)
+    for path in export or ():
+        eventcargo.discovery.export_graph(path, results.graph, results.rules, results.verdicts)
     if as_json:
         print_json(_content(results, out, scores, loaded))
     else:
