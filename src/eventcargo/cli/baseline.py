@@ -9,7 +9,7 @@ import typer
 import eventcargo
 from eventcargo.baselines import METHODS, BaselineConfig, check_method
 from eventcargo.cli.data import EVENTS, LABELS, Columns
-from eventcargo.cli.options import with_options
+from eventcargo.cli.options import completing, with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import DataSource
 from eventcargo.cohort.config import Cohort
@@ -31,7 +31,9 @@ SHOWN_EVENTS = 8
 @app.command()
 @with_options(BaselineConfig, EngineConfig, Columns, Cohort, ReadConfig)
 def baseline(
-    method: Annotated[str, typer.Argument(help=f"One of {', '.join(METHODS)}.")],
+    method: Annotated[
+        str, typer.Argument(help=f"One of {', '.join(METHODS)}.", autocompletion=completing(METHODS))
+    ],
     events: EVENTS,
     out: Annotated[Path, typer.Option(help=f"Graph to write: {', '.join(WRITABLE)}.")],
     labels: LABELS = None,

@@ -1,6 +1,7 @@
 """`eventcargo discover EVENTS --labels LABELS --out RUN`: from tables to a report in one command."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
@@ -181,12 +182,16 @@ def _print_estimate(data: "EventDataset", config: DiscoverConfig, as_json: bool)
     plan = estimate(data, config)
     if as_json:
         steps = [{"stage": s.stage, "what": s.words, "seconds": round(s.seconds)} for s in plan.steps]
-        print_json({"stages": steps, "seconds": round(plan.seconds), "bytes": round(plan.bytes)})
+        about = {"seconds": round(plan.seconds), "bytes": round(plan.bytes), "settings": asdict(config)}
+        print_json({"stages": steps, **about})
         return
     rows = [[step.stage, step.words, _span(step.seconds)] for step in plan.steps]
     print_table("Plan", ["stage", "work", "time"], rows)
+    usual = asdict(DiscoverConfig())
+    changed = [f"{name} {value}" for name, value in asdict(config).items() if value != usual[name]]
     print_lines(
         [
+            f"Settings that are not the default: {', '.join(changed) or 'none'}.",
             f"About {_span(plan.seconds)} in total, at most {config.max_time}: if time runs short, fewer "
             "sequences are tested.",
             f"About {plan.bytes / 1e9:.1f} GB of memory. Nothing was written.",

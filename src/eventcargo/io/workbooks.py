@@ -97,7 +97,7 @@ def _finite(name: str, table: pl.DataFrame) -> pl.DataFrame:
     return finite
 
 
-def _widths(table: pl.DataFrame) -> dict[str, int]:
+def _widths(table: pl.DataFrame) -> Any:
     """Pixels of every column."""
     return {column.name: min(MARGIN + LETTER * _letters(column), WIDEST) for column in table}
 
