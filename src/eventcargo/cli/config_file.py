@@ -51,7 +51,7 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 def _section(ctx: typer.Context, path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
     """What a file says of this command: what stands under its name, and what stands under no name."""
-    way = []
+    way: list[tuple[Any, str]] = []
     at: Any = ctx
     while at.parent is not None:
         way.insert(0, (at.parent, at.info_name))
