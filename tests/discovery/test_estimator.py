@@ -277,3 +277,11 @@ def test_a_score_of_sequences_needs_their_labels(chain: Simulated, fitted: Cargo
     assert 0.2 < fitted.score(chain.data[:100]) < 1
     with pytest.raises(DataError, match="with their labels"):
         fitted.score(chain.data.without_labels())
+
+
+def test_a_fitted_estimator_shows_what_it_found(fitted: Cargo) -> None:
+    html = fitted._repr_html_()
+    assert "3 changed" in html
+    assert "LabelGraph: 2 edges into 2 labels" in html
+    assert "Verdicts: trust 2, caution 0, doubt 0." in html
+    assert html.count('<span class="tone good">trust</span>') == 2

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from eventcargo.batches import Batch, Batches, kept_attributes, places_in_sequence, report_cuts
 from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset, EventSequence
-from eventcargo.html_tables import block, folded, number, paragraph, table
+from eventcargo.html_tables import MAX_ROWS, block, folded, number, paragraph, table
 from eventcargo.models.density import DensityModel, check_values
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.total import TotalTest, minimal_sets
@@ -97,7 +97,10 @@ class Explanation:
         return first.sort(["strength", "position"], descending=[True, False]).drop("label", "so_far")
 
     def __repr__(self) -> str:
-        labels = "".join(f"\n  {self._line(label)}" for label in self.probabilities)
+        lines = [self._line(label) for label in list(self.probabilities)[:MAX_ROWS]]
+        more = len(self.probabilities) - len(lines)
+        lines += [f"... and {more:,} more"] if more else []
+        labels = "".join(f"\n  {line}" for line in lines)
         return f"Explanation of {self.sequence.id}, {counted(len(self.sequence.events), 'event')}:{labels}"
 
     def _line(self, label: str) -> str:
@@ -110,9 +113,12 @@ class Explanation:
         return f"{label} {self.probabilities[label]:.3f}, {moved}"
 
     def _repr_html_(self) -> str:
-        bodies = [(self._label_title(label), self._label_html(label)) for label in self.probabilities]
+        labels = list(self.probabilities)[:MAX_ROWS]
+        bodies = [(self._label_title(label), self._label_html(label)) for label in labels]
         parts = [paragraph(f"{title}:") + body for title, body in bodies[:OPEN_LABELS]]
         rest = [folded(title, body) for title, body in bodies[OPEN_LABELS:]]
+        more = len(self.probabilities) - len(labels)
+        rest += [paragraph(f"and {more:,} more", "faint")] if more else []
         note = (
             "The time is counted from the first event. Without: the probability with the event type hidden."
         )
