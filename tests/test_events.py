@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.model_selection import train_test_split
 
 from eventcargo import ConfigError, DataError, EventDataset, EventSequence
 from eventcargo.events import Ragged, _binary_rows
@@ -315,3 +316,25 @@ def test_group_numbers_of_another_length_are_refused(tiny: EventDataset) -> None
 def test_repr_tells_the_number_of_groups(tiny: EventDataset) -> None:
     assert "4 sequences of 2 groups, 6 events" in repr(tiny.in_groups([0, 0, 1, 1]))
     assert "4 sequences, 6 events" in repr(tiny)
+
+
+def test_rows_are_selected_as_in_an_array(hundred: EventDataset) -> None:
+    expected = [hundred.sequence_ids[row].as_py() for row in (5, 0, 7)]
+    mask = np.zeros(len(hundred), bool)
+    mask[[0, 5, 7]] = True
+    for rows in (np.array([5, 0, 7]), [5, 0, 7], (np.array([5, 0, 7]), ...)):
+        assert hundred[rows].sequence_ids.to_pylist() == expected
+    assert hundred[mask].sequence_ids.to_pylist() == sorted(expected)
+    assert hundred.shape == (100,)
+
+
+def test_columns_cannot_be_selected(hundred: EventDataset) -> None:
+    for key in ((slice(None), 0), (1, 2, ...), ()):
+        with pytest.raises(TypeError, match="rows alone"):
+            hundred[key]
+
+
+def test_scikit_learn_takes_rows_apart(hundred: EventDataset) -> None:
+    train, test = train_test_split(hundred, test_size=0.25, random_state=0)
+    assert (type(train), len(train), len(test)) == (EventDataset, 75, 25)
+    assert {*train.sequence_ids.to_pylist()}.isdisjoint(test.sequence_ids.to_pylist())

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from eventcargo.progress import _Pace, progress_bars
+from eventcargo.progress import _Pace, no_bars, progress_bars
 
 
 def drawn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *report: object) -> str:
@@ -62,3 +62,11 @@ def test_a_message_that_gives_the_time_left_is_not_given_another(monkeypatch: py
     monkeypatch.setattr("eventcargo.progress.time.monotonic", lambda: 110.0)
     assert _Pace(100.0, 0.0).words(0.5, 1.0, "step 3, 0:09 left") == "step 3, 0:09 left"
     assert _Pace(100.0, 0.0).words(0.5, 1.0, "step 3") == "step 3, 0:10 left"
+
+
+def test_nothing_is_drawn_where_no_bars_are_wanted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with no_bars():
+        assert drawn(monkeypatch, capsys, "testing", 3, 10, "sequences") == ""
+    assert "testing" in drawn(monkeypatch, capsys, "testing", 3, 10, "sequences")

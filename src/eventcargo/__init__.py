@@ -6,6 +6,7 @@ Markov boundary) come out. `discover` runs everything; `simulate` or `read_event
 quick.
 """
 
+import logging
 import os
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,8 @@ else:
             "vocabulary": "Vocabulary",
         },
     )
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __version__ = RELEASE
 

@@ -39,7 +39,8 @@ class EventDataset:
     """Sequences of events with labels.
 
     Made by `read_events`, `read_meds`, `EventDataset.load` or a simulator. `data[0]` and `data["VIN123"]`
-    give one sequence by names; `events`, `times` and `labels` are the flat columns for code that needs speed.
+    give one sequence by names, `data[:100]` and `data[rows]` a data set of several; `events`, `times` and
+    `labels` are the flat columns for code that needs speed.
     `values` are further numbers of every event (mileage, temperature), one column for each of `value_names`,
     NaN if not recorded. `groups` numbers the group of each sequence (None: each is its own): what must not be
     torn apart by a split, such as the sequences of one patient. `kinds` says which event types are
@@ -155,13 +156,25 @@ class EventDataset:
         first = self.times[self.rows.starts[used]].min()
         return float(first), float(self.times[self.rows.stops[used] - 1].max())
 
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of sequences; scikit-learn takes what has a shape apart by rows, as in `data[rows]`."""
+        return (len(self),)
+
     @overload
     def __getitem__(self, key: int | str) -> EventSequence: ...
     @overload
-    def __getitem__(self, key: slice) -> "EventDataset": ...
-    def __getitem__(self, key: int | str | slice) -> "EventSequence | EventDataset":
+    def __getitem__(self, key: slice | list[Any] | NDArray[Any] | tuple[Any, ...]) -> "EventDataset": ...
+    def __getitem__(
+        self, key: int | str | slice | list[Any] | NDArray[Any] | tuple[Any, ...]
+    ) -> "EventSequence | EventDataset":
+        if isinstance(key, tuple):
+            return self._rows_of_array_key(key)
         if isinstance(key, slice):
             return self.select(np.arange(len(self))[key])
+        if isinstance(key, list | np.ndarray) and np.ndim(key):
+            return self.select(key)
+        assert not isinstance(key, list | np.ndarray)
         row = self._row_of(key) if isinstance(key, str) else self._row_at(key)
         start, stop = self.rows.starts[row], self.rows.stops[row]
         label_start, label_stop = self.label_rows.starts[row], self.label_rows.stops[row]
@@ -172,6 +185,12 @@ class EventDataset:
             labels=tuple(self.label_names[i] for i in self.labels[label_start:label_stop]),
             values=tuple(map(tuple, self.values[start:stop].tolist())) if self.value_names else (),
         )
+
+    def _rows_of_array_key(self, key: tuple[Any, ...]) -> "EventDataset":
+        """`data[rows, ...]`, as scikit-learn writes it."""
+        if len(key) != 2 or key[1] is not Ellipsis:
+            raise TypeError(f"a data set has rows alone; use data[rows], not data[{key!r}]")
+        return self[key[0]]
 
     def __iter__(self) -> Iterator[EventSequence]:
         return (self[row] for row in range(len(self)))

@@ -8,6 +8,7 @@ another format or version are refused by name, and so is resuming work that was 
 
 import errno
 import json
+import logging
 import os
 import re
 import shutil
@@ -24,6 +25,8 @@ except ImportError:  # Windows has no such locks: nothing is swept there
 
 from eventcargo.checksums import CHECKSUM, content_checksum
 from eventcargo.errors import ConfigError, DataError, WriteError
+
+LOG = logging.getLogger(__name__)
 
 PART, LOCK = ".part", ".lock"
 """Ending of a working folder, and the file in it that its writer has locked."""
@@ -54,6 +57,7 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o666 & ~_umask())  # some writers replace the file by one that only its owner reads
         temporary.replace(path)
+    LOG.debug("wrote %s", path)
 
 
 @contextmanager

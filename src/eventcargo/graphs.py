@@ -5,14 +5,19 @@ boundary is still part of the graph. File formats live in `io`.
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from eventcargo.errors import DataError, counted
+from eventcargo.figures import Figure
+from eventcargo.html_tables import MAX_ROWS, Markup, block, listed, number, paragraph, table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 EDGE_SCHEMA: dict[str, pl.DataType] = {
     "label": pl.String(),
@@ -50,6 +55,9 @@ STRONG, MODERATE = 3.0, 1.5
 """Odds ratios of a strong and of a moderate edge, or 1 / them. As differences of two normal distributions
 they are 0.6 and 0.2 standard deviations (log odds ratio * sqrt(3) / pi; Chinn 2000): beyond Cohen's medium
 effect, and his small one."""
+
+SIGNS = {1: "+", -1: "\N{MINUS SIGN}"}
+"""How an edge's sign is shown."""
 
 SHOWN_MEMBERS = 3
 """Members of a family that are named where it is described."""
@@ -191,6 +199,29 @@ class LabelGraph:
         more = ", ..." if len(members) > SHOWN_MEMBERS else ""
         return f"{event} ({counted(len(members), 'member')}: {', '.join(members[:SHOWN_MEMBERS])}{more})"
 
+    def plot(self, *, labels: Sequence[str] | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw the causes of labels, with their odds ratios and signs, on matplotlib axes.
+
+        A graph of more than about ninety labels and causes is drawn as a matrix of labels and event types.
+        `labels` are those to draw, by default all, those carried by most sequences first. Without `ax`, the
+        figure is a new one of fitting size; no window opens before `matplotlib.pyplot.show()`. Needs the
+        extra `figures`.
+
+        >>> graph = LabelGraph.from_boundaries({"brake": ["P01", "U02"], "fuel": []})
+        >>> axes = graph.plot(labels=["brake"])
+        >>> axes.get_title(loc="left"), [tick.get_text() for tick in axes.get_yticklabels()]
+        ('2 causes of 1 label', ['brake', 'P01', 'U02'])
+        """
+        return self.figure(labels).draw(ax)
+
+    def figure(self, labels: Sequence[str] | None = None) -> Figure:
+        """The figure of some labels, by default of all; it can be drawn, or written to a file."""
+        shown = self.labels_by_support() if labels is None else list(dict.fromkeys(labels))
+        for label in shown:
+            self.boundary(label)
+        names = {event: self.describe(event) for event in self.families}
+        return Figure(self.edges, shown, names)
+
     def __len__(self) -> int:
         return len(self.edges)
 
@@ -198,3 +229,32 @@ class LabelGraph:
         filled = sum(bool(events) for events in self.boundaries.values())
         edges, labels = counted(len(self), "edge"), counted(len(self.support), "label")
         return f"LabelGraph: {edges} into {labels}, {filled:,} with a boundary"
+
+    def _repr_html_(self) -> str:
+        labels = self.labels_by_support()[:MAX_ROWS]
+        rows = [
+            [label, self.support[label], len(self.boundary(label)), self.causes_html(label)]
+            for label in labels
+        ]
+        columns = ["label", "sequences with it", "causes", "causes, surest first (x odds ratio)"]
+        note = (
+            "+ promotes, \N{MINUS SIGN} inhibits the label. All columns: graph.edges; a figure: graph.plot()."
+        )
+        return block(repr(self), table(columns, rows, len(self.support)), paragraph(note, "faint"))
+
+    def labels_by_support(self) -> list[str]:
+        """The labels, those carried by most sequences first; those of unknown support last, by name.
+
+        >>> LabelGraph.from_boundaries({"a": [], "b": []}, support={"b": 7}).labels_by_support()
+        ['b', 'a']
+        """
+        return sorted(self.support, key=lambda label: (-(self.support[label] or 0), label))
+
+    def causes_html(self, label: str) -> Markup:
+        """The boundary of a label with signs and odds ratios, in one line for notebooks."""
+        edges = self.edges.filter(label=label).select("event", "sign", "odds_ratio").iter_rows()
+        shown = [
+            SIGNS.get(sign, "") + self.describe(event) + (f" x{number(odds)}" if odds is not None else "")
+            for event, sign, odds in edges
+        ]
+        return listed(shown)

@@ -22,9 +22,23 @@ class OnProgress(Protocol):
     def __call__(self, stage: str, done: float, total: float, message: str = "", /) -> None: ...
 
 
+_wanted = True
+
+
+@contextmanager
+def no_bars() -> Iterator[None]:
+    """Draw no bars until the block ends, as `--quiet` asks."""
+    global _wanted  # noqa: PLW0603 (a program has one standard error)
+    before, _wanted = _wanted, False
+    try:
+        yield
+    finally:
+        _wanted = before
+
+
 @contextmanager
 def progress_bars(show: bool = True) -> Iterator[OnProgress]:
-    """A bar for each stage with count, rate and time left; draws nothing off a terminal."""
+    """A bar for each stage with count, rate and time left; draws nothing off a terminal or in `no_bars`."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
@@ -34,7 +48,7 @@ def progress_bars(show: bool = True) -> Iterator[OnProgress]:
         TaskProgressColumn(),
         TextColumn("{task.fields[message]}"),
         console=Console(stderr=True),
-        disable=not (show and sys.stderr.isatty()),
+        disable=not (show and _wanted and sys.stderr.isatty()),
     )
     stages: dict[str, tuple[Any, _Pace]] = {}
     with bars:

@@ -91,8 +91,8 @@ def test_an_unknown_method_is_refused_before_the_data_are_read(tmp_path: Path) -
 
 
 def test_an_ending_that_cannot_be_written_is_refused_before_the_data_are_read(tmp_path: Path) -> None:
-    said = run("baseline", "iamb", "nowhere.parquet", "--out", tmp_path / "g.xlsx", code=1).stderr
-    assert "g.xlsx" in said
+    said = run("baseline", "iamb", "nowhere.parquet", "--out", tmp_path / "g.docx", code=1).stderr
+    assert "g.docx" in said
     assert ".parquet" in said
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from eventcargo import EventDataset, EventSequence, LabelGraph, compare
 from eventcargo.comparison import Comparison, write_comparison
-from eventcargo.report.static_page import text
+from eventcargo.html_tables import text
 
 from ..report.material import HOSTILE
 

@@ -6,10 +6,12 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import Pipeline
 
-from eventcargo import Cohort, ConfigError, EventCargoWarning, EventDataset
+from eventcargo import Cohort, ConfigError, DataError, EventCargoWarning, EventDataset
 from eventcargo.discovery import Cargo
+from eventcargo.prediction import mean_pseudo_r2
 from eventcargo.simulation import Simulated, simulate
 
 SETTINGS = {"preset": "fast", "steps": 3, "n_jobs": 1}
@@ -254,3 +256,32 @@ def test_what_follows_an_outcome_is_not_trusted_as_cause_of_the_next() -> None:
     assert "replaced" in cargo.graph_.boundary("pump")
     assert cargo.verdicts_["pump"].level != "trust"
     assert any("'replaced' first occurs after 'pump'" in reason for reason in cargo.verdicts_["pump"].reasons)
+
+
+@pytest.mark.slow
+def test_settings_are_searched_with_whole_groups_held_out(chain: Simulated) -> None:
+    groups = np.arange(200) // 4
+    data = chain.data[:200].in_groups(groups)
+    search = GridSearchCV(Cargo(**SETTINGS), {"steps": [1, 2]}, cv=GroupKFold(2), error_score="raise")
+    search.fit(data, groups=data.groups)
+    scores = search.cv_results_["mean_test_score"]
+    assert len(scores) == 2
+    assert (scores > 0.2).all()
+    assert search.best_estimator_.graph_.labels == ["L000", "L001"]
+    assert search.predict_proba(data[:3]).columns == ["sequence_id", "L000", "L001"]
+    half = search.best_estimator_.score(data[groups < 25])
+    assert half == pytest.approx(mean_pseudo_r2(search.best_estimator_.model_, data[:100]))
+
+
+def test_a_score_of_sequences_needs_their_labels(chain: Simulated, fitted: Cargo) -> None:
+    assert 0.2 < fitted.score(chain.data[:100]) < 1
+    with pytest.raises(DataError, match="with their labels"):
+        fitted.score(chain.data.without_labels())
+
+
+def test_a_fitted_estimator_shows_what_it_found(fitted: Cargo) -> None:
+    html = fitted._repr_html_()
+    assert "3 changed" in html
+    assert "LabelGraph: 2 edges into 2 labels" in html
+    assert "Verdicts: trust 2, caution 0, doubt 0." in html
+    assert html.count('<span class="tone good">trust</span>') == 2

@@ -168,7 +168,7 @@ def test_a_column_of_lists_is_refused(columns):
         read_graph(pl.DataFrame({"label": ["a"], **columns}))
 
 
-@pytest.mark.parametrize("name", ["graph.xlsx", "graph"])
+@pytest.mark.parametrize("name", ["graph.docx", "graph"])
 def test_an_unknown_ending_is_refused(tmp_path, name):
     with pytest.raises(DataError, match=f"{name} has an unknown ending"):
         write_graph(FULL, tmp_path / name)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -195,3 +197,24 @@ def test_of_many_sets_the_five_strongest_are_told() -> None:
     model.calibrate(Calibration(np.zeros(1), np.ones(1), np.ones(1)))
     explanation = explain(model, EventSequence("s", names, tuple(map(float, range(7))), ()), ["L"])
     assert explanation.sets["events"].to_list() == [["a", name] for name in "gfedc"]
+
+
+def test_an_explanation_shows_itself_with_its_causes_and_sets(process: ExactProcess) -> None:
+    sequence = EventSequence("<b>one", ("E00009", "E00003"), (5.0, 7.5), ("L001",))
+    explanation = explain(Oracle(process), sequence, ["L001"])
+    assert repr(explanation) == "Explanation of <b>one, 2 events:\n  L001 0.980, moved by E00003"
+    html = explanation._repr_html_()
+    assert "Explanation of &lt;b&gt;one, 2 events" in html
+    assert "L001 has a probability of 0.98, carried by the sequence" in html
+    assert "<td class=number>2.5</td>" in html  # since the first event
+    html = explain(*either_of_two("L001"), ["L001"])._repr_html_()
+    assert "No event type alone moves it." in html
+    assert "With neither E00003 nor E00002" in html
+
+
+def test_an_explanation_of_many_labels_is_cut_with_a_count(process: ExactProcess) -> None:
+    one = explain(Oracle(process), EventSequence("one", ("E00009",), (0.0,), ()), ["L001"])
+    many = replace(one, probabilities={f"L{at:03}": 0.5 for at in range(25)})
+    assert repr(many).endswith("\n  ... and 5 more")
+    assert "<p class=faint>and 5 more</p>" in many._repr_html_()
+    assert many._repr_html_().count("<details>") == 17

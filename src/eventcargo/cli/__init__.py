@@ -9,6 +9,7 @@ error.
 
 import atexit
 import gc
+import logging
 import shlex
 import sys
 import warnings
@@ -21,6 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from eventcargo import __version__
+from eventcargo.cli.shared_options import QUIET, VERBOSE, with_shared_options
 from eventcargo.engines.engine import UnitsLeftError
 from eventcargo.errors import (
     UNSET,
@@ -29,6 +31,7 @@ from eventcargo.errors import (
     arguments_shown_by,
     did_you_mean,
 )
+from eventcargo.logs import timed
 
 COMMANDS = {
     "discover": "Find the causes of every label: run all stages, from tables to a report.",
@@ -44,6 +47,7 @@ COMMANDS = {
     "rules": "Write the boundary of every label as a short rule.",
     "judge": "Judge for every label whether to trust its boundary, and why not.",
     "report": "Write the results of a run as one HTML page.",
+    "convert": "Write a graph in another format: a table, a workbook, a network or a figure.",
     "compare": "Show which edges differ between two runs, by the data of both.",
     "without": "Estimate how many fewer sequences would carry a label without an event type.",
     "baseline": "Find the boundary of every label with a classical method.",
@@ -68,6 +72,8 @@ WORKER_LOST = (
 
 NO_MEMORY = ("can't allocate memory", "failed to map segment", "Cannot allocate memory")
 """What torch and the loader of libraries say when memory runs out: they have no error of their own for it."""
+
+LOG = logging.getLogger(__name__)
 
 POSITIONAL = ("events", "method")
 """Arguments that have no option on the command line."""
@@ -94,11 +100,11 @@ class LazyCommands(TyperGroup):
         if name is None or command is None:
             return name, command, rest
         module = import_module(f"eventcargo.cli.{name}")
-        return name, typer.main.get_command(module.app), rest
+        return name, with_shared_options(typer.main.get_command(module.app)), rest
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            with HELD:
+            with HELD, timed(LOG, "command"):
                 return super().invoke(ctx)
         except KeyboardInterrupt:  # caught here because typer would exit silently
             typer.echo("interrupted; no partial output was written", err=True)
@@ -108,14 +114,13 @@ class LazyCommands(TyperGroup):
 app = typer.Typer(
     cls=LazyCommands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(ctx: typer.Context, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
         typer.echo(f"eventcargo {__version__}")
         raise typer.Exit
 
@@ -125,6 +130,8 @@ def eventcargo(
     version: bool = typer.Option(
         False, "--version", help="Print the version and exit.", callback=_print_version, is_eager=True
     ),
+    quiet: QUIET = False,
+    verbose: VERBOSE = 0,
 ) -> None:
     """Find which events cause which outcome: from tables of events and labels to the causes of each label."""
 

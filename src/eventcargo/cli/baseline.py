@@ -9,14 +9,14 @@ import typer
 import eventcargo
 from eventcargo.baselines import METHODS, BaselineConfig, check_method
 from eventcargo.cli.data import EVENTS, LABELS, Columns
-from eventcargo.cli.options import with_options
+from eventcargo.cli.options import completing, with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.source import DataSource
 from eventcargo.cohort.config import Cohort
 from eventcargo.engines.config import EngineConfig, make_engine
 from eventcargo.errors import DataError, counted
-from eventcargo.io import check_graph_path
 from eventcargo.io.config import ReadConfig
+from eventcargo.io.graph_paths import WRITABLE, check_graph_path
 from eventcargo.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -31,9 +31,11 @@ SHOWN_EVENTS = 8
 @app.command()
 @with_options(BaselineConfig, EngineConfig, Columns, Cohort, ReadConfig)
 def baseline(
-    method: Annotated[str, typer.Argument(help=f"One of {', '.join(METHODS)}.")],
+    method: Annotated[
+        str, typer.Argument(help=f"One of {', '.join(METHODS)}.", autocompletion=completing(METHODS))
+    ],
     events: EVENTS,
-    out: Annotated[Path, typer.Option(help="Graph to write: .parquet, .csv, .json, .graphml or .dot.")],
+    out: Annotated[Path, typer.Option(help=f"Graph to write: {', '.join(WRITABLE)}.")],
     labels: LABELS = None,
     as_json: AS_JSON = False,
     config: BaselineConfig = BaselineConfig(),  # noqa: B008 (frozen)

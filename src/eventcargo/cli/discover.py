@@ -1,6 +1,7 @@
 """`eventcargo discover EVENTS --labels LABELS --out RUN`: from tables to a report in one command."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +25,7 @@ from eventcargo.engines.config import EngineConfig
 from eventcargo.errors import counted
 from eventcargo.files import atomic_file
 from eventcargo.io.config import ReadConfig
-from eventcargo.io.graph_paths import check_graph_file
+from eventcargo.io.graph_paths import check_graph_file, check_graph_path
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.progress import progress_bars
@@ -53,6 +54,12 @@ def discover(
     truth: Annotated[
         Path | None, typer.Option(help="Graph of the true boundaries, to score the results.")
     ] = None,
+    export: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Write the graph to this file as well, such as graph.xlsx or graph.svg; repeat for more."
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in `--out`.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only print the plan: stages, time and memory.")
@@ -67,6 +74,8 @@ def discover(
     """Find the causes of every label: train, extract, fuse, verify, rules, judge and report in one go."""
     began = monotonic()
     source = DataSource.of(events, labels, columns, cohort, reading)
+    for path in export or ():
+        check_graph_path(path)
     if truth is not None:
         check_graph_file(truth)
     known = None if knowledge is None else Knowledge.read(knowledge)
@@ -78,6 +87,8 @@ def discover(
         return
     results = run_stages(loaded, out, config, source, known, resume, began, where)
     scores = None if true_graph is None else write_scores(results.graph, true_graph, data, out)
+    for path in export or ():
+        eventcargo.discovery.export_graph(path, results.graph, results.rules, results.verdicts)
     if as_json:
         print_json(_content(results, out, scores, loaded))
     else:
@@ -171,12 +182,16 @@ def _print_estimate(data: "EventDataset", config: DiscoverConfig, as_json: bool)
     plan = estimate(data, config)
     if as_json:
         steps = [{"stage": s.stage, "what": s.words, "seconds": round(s.seconds)} for s in plan.steps]
-        print_json({"stages": steps, "seconds": round(plan.seconds), "bytes": round(plan.bytes)})
+        about = {"seconds": round(plan.seconds), "bytes": round(plan.bytes), "settings": asdict(config)}
+        print_json({"stages": steps, **about})
         return
     rows = [[step.stage, step.words, _span(step.seconds)] for step in plan.steps]
     print_table("Plan", ["stage", "work", "time"], rows)
+    usual = asdict(DiscoverConfig())
+    changed = [f"{name} {value}" for name, value in asdict(config).items() if value != usual[name]]
     print_lines(
         [
+            f"Settings that are not the default: {', '.join(changed) or 'none'}.",
             f"About {_span(plan.seconds)} in total, at most {config.max_time}: if time runs short, fewer "
             "sequences are tested.",
             f"About {plan.bytes / 1e9:.1f} GB of memory. Nothing was written.",

@@ -1,7 +1,7 @@
 """Make command-line options from the fields of config dataclasses: names, types, defaults and help."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -47,11 +47,36 @@ def _options(config: type[Any]) -> list[inspect.Parameter]:
             default=list(field.default) if isinstance(field.default, tuple) else field.default,
             annotation=Annotated[
                 _plain(kinds[field.name]),
-                typer.Option(*_flag(field.name), help=as_sentence(texts[field.name]), rich_help_panel=panel),
+                typer.Option(
+                    *_flag(field.name),
+                    help=as_sentence(texts[field.name]),
+                    rich_help_panel=panel,
+                    autocompletion=completing(_choices(kinds[field.name])),
+                ),
             ],
         )
         for field in fields(config)
     ]
+
+
+def completing(choices: Sequence[str]) -> Callable[[str], list[str]] | None:
+    """A function that tells a shell which of some choices begin with a text; None without choices.
+
+    >>> completing(["fast", "paper"])("p")
+    ['paper']
+    """
+    if not choices:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in choices if choice.startswith(incomplete)]
+
+    return complete
+
+
+def _choices(kind: Any) -> list[str]:
+    """The choices of a field that are not empty."""
+    return [choice for choice in get_args(kind) if choice] if get_origin(kind) is Literal else []
 
 
 def _flag(name: str) -> list[str]:

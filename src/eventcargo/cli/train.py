@@ -11,7 +11,7 @@ import typer
 
 import eventcargo.models.training
 from eventcargo.cli.data import EVENTS, LABELS, Columns
-from eventcargo.cli.options import with_options
+from eventcargo.cli.options import completing, with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.quality import print_quality
 from eventcargo.cli.run_data import hold
@@ -37,7 +37,10 @@ def train(
     events: EVENTS,
     out: Annotated[Path, typer.Option(help="Folder of the run: the checkpoint, and the model in model/.")],
     labels: LABELS = None,
-    size: Annotated[str, typer.Option(help=f"Size of the model: {', '.join(SIZES)}.")] = "small",
+    size: Annotated[
+        str,
+        typer.Option(help=f"Size of the model: {', '.join(SIZES)}.", autocompletion=completing(list(SIZES))),
+    ] = "small",
     max_length: Annotated[
         int, typer.Option(help="Longest sequence, in positions; a longer one loses its first events.")
     ] = 512,

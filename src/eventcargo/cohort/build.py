@@ -4,6 +4,7 @@ Events are read once as numbers, sorted by subject part by part, cut and written
 few numbers for each subject and sequence, however long the tables are.
 """
 
+import logging
 import tempfile
 import warnings
 from collections import Counter
@@ -56,6 +57,7 @@ from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset, known_columns
 from eventcargo.files import atomic_file, check_new_folder
 from eventcargo.known_labels import KnownLabels
+from eventcargo.logs import timed
 from eventcargo.storage import write_columns
 from eventcargo.vocabulary import Vocabulary
 
@@ -74,6 +76,9 @@ class CohortData:
     timing: pl.DataFrame
 
 
+LOG = logging.getLogger(__name__)
+
+
 def build_cohort(
     cohort: Cohort, tables: Tables, out: str | Path | None = None, like: Vocabulary | None = None
 ) -> CohortData:
@@ -86,7 +91,7 @@ def build_cohort(
         check_new_folder(Path(out))
         Path(out).parent.mkdir(parents=True, exist_ok=True)
     beside = None if out is None else Path(out).absolute().parent
-    with tempfile.TemporaryDirectory(prefix=".cohort-", dir=beside) as folder:
+    with timed(LOG, "cohort"), tempfile.TemporaryDirectory(prefix=".cohort-", dir=beside) as folder:
         built = _Builder(cohort, tables.resolved(), Path(folder), like).build(Path(out or f"{folder}/data"))
         return built if out is not None else replace(built, data=_in_memory(built.data))
 

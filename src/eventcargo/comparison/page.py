@@ -7,7 +7,8 @@ from typing import Any
 
 from eventcargo.comparison.compare import Comparison
 from eventcargo.errors import counted
-from eventcargo.report.static_page import text, write_static_page
+from eventcargo.html_tables import text
+from eventcargo.report.static_page import write_static_page
 
 Row = Mapping[str, Any]
 

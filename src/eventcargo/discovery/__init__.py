@@ -7,6 +7,7 @@ from eventcargo.lazy import lazy_names
 if TYPE_CHECKING:
     from eventcargo.discovery.config import DiscoverConfig
     from eventcargo.discovery.estimator import Cargo
+    from eventcargo.discovery.export import export_graph
     from eventcargo.discovery.results import (
         RunResults,
         load_run_model,
@@ -22,6 +23,7 @@ else:
         {
             "config": "DiscoverConfig",
             "estimator": "Cargo",
+            "export": "export_graph",
             "results": "RunResults load_run_model read_current_rules read_quality read_report_input "
             "read_results",
             "stages": "Discovery discover",
@@ -34,6 +36,7 @@ __all__ = [
     "Discovery",
     "RunResults",
     "discover",
+    "export_graph",
     "load_run_model",
     "read_current_rules",
     "read_quality",

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from eventcargo.discovery.results import RunResults
     from eventcargo.edges import EdgeTable
     from eventcargo.events import EventDataset
-    from eventcargo.graphs import LabelGraph
     from eventcargo.intervention import Without
     from eventcargo.models.density import DensityModel
     from eventcargo.oneshot.explain import Explanation
@@ -206,9 +205,17 @@ class Cargo(WithParameters):
             n_controls=eventcargo.intervention.sampled_controls(self.cohort),
         )
 
-    def score(self, truth: "LabelGraph") -> float:
-        """Macro F1 of the boundaries against the true ones; `evaluate` gives more scores."""
-        return eventcargo.evaluate(self._fitted().graph_, truth).macro.f1
+    def score(self, data: Any, labels: Any = None, **columns: Any) -> float:
+        """How well the labels of other sequences are predicted; against a true graph, the macro F1.
+
+        For sequences, as `predict_proba` takes them but with their labels, it is the mean over labels of the
+        share of log-loss that the model explains (McFadden's pseudo-R2: 0 is the base rate, 1 perfect), so
+        that `cross_val_score` and `GridSearchCV` can choose settings. For a `LabelGraph` of true boundaries,
+        it is the macro F1 of the boundaries; `evaluate` gives more scores.
+        """
+        if isinstance(data, eventcargo.LabelGraph):
+            return eventcargo.evaluate(self._fitted().graph_, data).macro.f1
+        return eventcargo.prediction.mean_pseudo_r2(self._model(), self._shown(data, labels, columns))
 
     def write_report(self, path: str | Path, data: "EventDataset | None" = None) -> None:
         """Write one HTML page with all results; a loaded estimator needs `data`."""
@@ -240,6 +247,13 @@ class Cargo(WithParameters):
         """The edges of single sequences (phase 1), read from disk at each access."""
         self._model()  # without one there are none
         return eventcargo.EdgeTable.read(self._fitted()._results.edges)
+
+    def _repr_html_(self) -> str:
+        from eventcargo.discovery.notebook import estimator_html
+
+        changed = self._changed()
+        parameters = {name: (value, name in changed) for name, value in self.get_params(deep=False).items()}
+        return estimator_html(type(self).__name__, parameters, getattr(self, "_results", None))
 
     def _read(
         self, data: Any, labels: Any, columns: Mapping[str, Any], like: "Vocabulary | None" = None

@@ -57,13 +57,15 @@ class WithParameters:
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
-    def __repr__(self) -> str:
-        changed = [
-            f"{name}={getattr(self, name)!r}"
-            for name, default in self._defaults().items()
-            if repr(getattr(self, name)) != repr(default)
+    def _changed(self) -> list[str]:
+        """The names of parameters that differ from their defaults."""
+        return [
+            name for name, default in self._defaults().items() if repr(getattr(self, name)) != repr(default)
         ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __repr__(self) -> str:
+        changed = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._changed())
+        return f"{type(self).__name__}({changed})"
 
 
 def _has_parameters(value: Any) -> bool:

@@ -34,7 +34,7 @@ from eventcargo.quality import Quality
 from eventcargo.report import ReportInput
 from eventcargo.report.report_input import PrefixProbabilities
 from eventcargo.rules import Rule, read_rules
-from eventcargo.verdicts import Verdict, read_verdicts
+from eventcargo.verdicts import Verdicts, read_verdicts
 
 if TYPE_CHECKING:
     from eventcargo.models.density import DensityModel
@@ -61,7 +61,7 @@ class RunResults:
     graph: LabelGraph
     baseline: LabelGraph
     rules: Mapping[str, Rule | None]
-    verdicts: Mapping[str, Verdict]
+    verdicts: Verdicts
     quality: Quality | None
 
 
@@ -76,7 +76,7 @@ def read_results(folder: Path, model: "DensityModel | None") -> RunResults:
         read_graph(folder / GRAPH),
         read_graph(folder / BASELINE),
         read_current_rules(folder),
-        read_verdicts(folder / VERDICTS) if is_current(folder, VERDICTS) else {},
+        read_verdicts(folder / VERDICTS) if is_current(folder, VERDICTS) else Verdicts(),
         read_quality(folder),
     )
 

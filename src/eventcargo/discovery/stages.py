@@ -4,6 +4,7 @@ Each stage writes its own artefact and is then marked as done in run.json. A run
 continues with the first stage that is not done; training and phase 1 continue in their middle.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -52,6 +53,7 @@ from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
 from eventcargo.locks import hold_folder
+from eventcargo.logs import timed
 from eventcargo.progress import OnProgress
 from eventcargo.report import write_report
 from eventcargo.rules import find_rules
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
     from eventcargo.models.density import DensityModel
 
 Result = TypeVar("Result")
+
+LOG = logging.getLogger(__name__)
 
 WORK = "work"
 """Folder, in that of a run, with the files of works that are under way."""
@@ -220,10 +224,12 @@ class Discovery:
     def _stage(self, name: str, work: Callable[[], Result]) -> Result | None:
         """Run a stage and return its result; None if it was done before."""
         if name in self.manifest.done:
+            LOG.info("%s: was done before", name)
             return None
         self._name, self._before = name, self.manifest.seconds.get(name, 0.0)
         self._began = self._noted = time.monotonic()
-        result = work()
+        with timed(LOG, name):
+            result = work()
         if self._is_sharded and name in RunManifest.read(self.folder).done:
             raise UnitsLeftError(f"another invocation finished {name} and went on")
         self.manifest.finish(name, self._before + time.monotonic() - self._began)

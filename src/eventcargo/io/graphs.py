@@ -1,12 +1,13 @@
 """`read_graph` and `write_graph`: a `LabelGraph` as a file; the ending selects the format.
 
 Parquet and JSON hold the whole graph, with the members of families and the alternatives to thresholds; CSV
-holds the edges only. GraphML and DOT are for drawing programs: they are written, not read.
+holds the edges only. GraphML and DOT are for drawing programs, XLSX is for Excel, SVG and PNG are figures:
+they are written, not read.
 """
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.io.graph_paths import check_graph_file, check_graph_path
 from eventcargo.io.networks import write_dot, write_graphml
 from eventcargo.io.sources import Source, open_file, open_sources, shown_names
+from eventcargo.io.workbooks import graph_sheets, write_workbook
 from eventcargo.typed import parse_as
 
 FORMAT = "eventcargo-graph"
@@ -34,7 +36,9 @@ Support = dict[str, int | None]
 
 
 def write_graph(graph: LabelGraph, path: str | Path, notes: Mapping[str, Any] | None = None) -> None:
-    """Write a graph to .parquet, .json, .csv, .graphml or .dot; `notes` are extra entries of a JSON file.
+    """Write a graph in the format of the path's ending; `notes` are extra entries of a JSON file.
+
+    The endings are .parquet, .json, .csv, .graphml, .dot, .svg, .png and .xlsx.
 
     >>> import tempfile
     >>> graph = LabelGraph.from_boundaries({"brake": ["P01", "U02"], "fuel": []}, support={"brake": 7})
@@ -228,11 +232,14 @@ def _write_csv(graph: LabelGraph, path: Path) -> None:
     pyarrow.csv.write_csv(edges.select("label", "event", *used).to_arrow(), path)
 
 
-WRITERS = {
+WRITERS: dict[str, Callable[[LabelGraph, Path], None]] = {
     ".parquet": _write_parquet,
     ".json": _write_json,
     ".csv": _write_csv,
     ".graphml": write_graphml,
     ".dot": write_dot,
+    ".svg": lambda graph, path: graph.figure().write(path, "svg"),
+    ".png": lambda graph, path: graph.figure().write(path, "png"),
+    ".xlsx": lambda graph, path: write_workbook(path, graph_sheets(graph)),
 }
 """The writer of each ending in `WRITABLE`."""

@@ -4,6 +4,8 @@ Rows are read batch by batch, kept as numbers, and finally sorted by sequence an
 their split over files do not matter, except that events at the same time keep their row order.
 """
 
+import logging
+import time as clock
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -23,8 +25,11 @@ from eventcargo.io.shards import find_beside
 from eventcargo.io.sources import READING, Source, open_sources
 from eventcargo.io.times import TimeColumn
 from eventcargo.io.values import ValueColumn, gather_values, open_values
+from eventcargo.logs import duration
 
 TIME = "time"
+
+LOG = logging.getLogger(__name__)
 
 UnknownLabels = Literal["refuse", "drop"]
 
@@ -70,6 +75,7 @@ def read_events(
     >>> data.event_names, data[0].labels, data.time_kind
     (('P01', 'U02'), ('brake',), 'order')
     """
+    began = clock.monotonic()
     if unknown_labels not in ("refuse", "drop"):
         raise ConfigError(f"{argument('unknown_labels', unknown_labels)}: use refuse or drop")
     if isinstance(events, list | tuple):
@@ -87,9 +93,12 @@ def read_events(
         labels, ids, sequence_id, label, unknown_labels, reading, problems
     )
     problems.settle()
-    return EventDataset(
+    data = EventDataset(
         sequence_ids=ids, **columns, labels=label_codes, label_rows=label_rows, label_names=label_names
     )
+    counts = counted(len(data), "sequence"), counted(data.n_events, "event")
+    LOG.info("read %s with %s in %s", *counts, duration(began))
+    return data
 
 
 def _check_pairs(labels: Any, values: Sequence[str]) -> None:

@@ -1,11 +1,14 @@
-"""Read knowledge from JSON or YAML; a key that appears twice is refused.
+"""Read knowledge, or options, from JSON, YAML or TOML; a key that appears twice is refused.
 
 YAML is read as names alone: its numbers, dates and tags are refused, and its aliases are bounded, so that a
-small file cannot grow without end.
+small file cannot grow without end. Of options, numbers, dates and flags are read as the text that stands in
+the file.
 """
 
 import json
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +21,36 @@ MOST_NODES = 200_000
 
 YAML = "tag:yaml.org,2002:"
 NULL, MERGE = f"{YAML}null", f"{YAML}merge"
-PLAIN = {
+Plain = Mapping[type[yaml.Node], tuple[str, ...]]
+PLAIN: Plain = {
     yaml.ScalarNode: (f"{YAML}str", NULL),
     yaml.SequenceNode: (f"{YAML}seq",),
     yaml.MappingNode: (f"{YAML}map",),
 }
 """The tags of nodes that are names, lists and mappings."""
 
+VALUES = tuple(f"{YAML}{kind}" for kind in ("str", "null", "int", "float", "bool", "timestamp"))
+WITH_VALUES: Plain = {**PLAIN, yaml.ScalarNode: VALUES}
+"""The same with numbers, flags and dates."""
+
 DEEP = "is nested too deeply; use names and lists of names"
 
 
-def parse(path: Path) -> Any:
-    """The content of a `.json`, `.yaml` or `.yml` file; errors do not name the file, the caller does."""
+def parse(path: Path, values: bool = False) -> Any:
+    """The content of a `.json`, `.yaml` or `.yml` file; errors do not name the file, the caller does.
+
+    With `values`, numbers, dates and flags are allowed and read as text, and the file may be `.toml`.
+    """
+    readers: dict[str, Callable[[str], Any]]
     readers = {".json": _from_json, ".yaml": _from_yaml, ".yml": _from_yaml}
+    if values:
+        yaml_values = partial(_from_yaml, plain=WITH_VALUES)
+        readers = {
+            ".json": _texts_of_json,
+            ".yaml": yaml_values,
+            ".yml": yaml_values,
+            ".toml": _texts_of_toml,
+        }
     if path.suffix.lower() not in readers:
         raise ConfigError(f"the ending {path.suffix!r} is unknown; use {', '.join(readers)}")
     try:
@@ -55,10 +75,36 @@ def _from_json(text: str) -> Any:
         raise ConfigError("has a number with thousands of digits; use names") from None
 
 
-def _from_yaml(text: str) -> Any:
+def _texts_of_json(text: str) -> Any:
+    return _as_texts(_from_json(text))
+
+
+def _texts_of_toml(text: str) -> Any:
+    try:
+        return _as_texts(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"is not TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(DEEP) from None
+    except ValueError:
+        raise ConfigError("has a number with thousands of digits; use names") from None
+
+
+def _as_texts(content: Any) -> Any:
+    """The content of a file with its numbers, dates and flags as text."""
+    if isinstance(content, dict):
+        return {name: _as_texts(value) for name, value in content.items()}
+    if isinstance(content, list):
+        return [_as_texts(value) for value in content]
+    if isinstance(content, bool):
+        return "true" if content else "false"
+    return content if content is None or isinstance(content, str) else str(content)
+
+
+def _from_yaml(text: str, plain: "Plain | None" = None) -> Any:
     try:
         node = yaml.compose(text, yaml.SafeLoader)
-        return None if node is None else _Nodes().content(node)
+        return None if node is None else _Nodes(plain or PLAIN).content(node)
     except yaml.YAMLError as error:
         raise ConfigError(f"is not YAML: {' '.join(str(error).split())}") from None
     except RecursionError:
@@ -68,7 +114,8 @@ def _from_yaml(text: str) -> Any:
 class _Nodes:
     """The nodes of a YAML file as names, lists and mappings; what an alias stands for is made once."""
 
-    def __init__(self) -> None:
+    def __init__(self, plain: "Plain") -> None:
+        self._plain = plain
         self._made: dict[yaml.Node, tuple[Any, int]] = {}
         self._open: set[yaml.Node] = set()
 
@@ -91,7 +138,7 @@ class _Nodes:
         return self._made[node]
 
     def _make(self, node: yaml.Node) -> tuple[Any, int]:
-        if node.tag not in PLAIN[type(node)]:
+        if node.tag not in self._plain[type(node)]:
             kind = node.tag.removeprefix(YAML)
             raise ConfigError(
                 f"{_place(node)} has {shown_value(node.value, 60)}, which YAML reads as {kind}, which is not "

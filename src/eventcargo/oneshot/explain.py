@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from eventcargo.batches import Batch, Batches, kept_attributes, places_in_sequence, report_cuts
 from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.events import EventDataset, EventSequence
+from eventcargo.html_tables import MAX_ROWS, block, folded, number, paragraph, table
 from eventcargo.models.density import DensityModel, check_values
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.total import TotalTest, minimal_sets
@@ -40,6 +41,15 @@ SETS: dict[str, pl.DataType] = {
     "strength": pl.Float64(),  # nats
 }
 
+SHOWN_STRENGTH = 0.01
+"""Smallest strength of an event type where an explanation shows itself, in nats."""
+
+SHOWN_CAUSES = 3
+"""Causes of a label in the text of an explanation."""
+
+OPEN_LABELS = 3
+"""Labels that are open in a notebook; the others open with a click."""
+
 MAX_SETS = 5
 """Most sets of a label, the strongest."""
 
@@ -59,7 +69,7 @@ def _no_sets() -> pl.DataFrame:
     return pl.DataFrame(schema=SETS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What moved the labels of one sequence.
 
@@ -85,6 +95,59 @@ class Explanation:
         of_label = self.moves.filter(pl.col("label") == label, pl.col("strength") > min_strength)
         first = of_label.unique("event", keep="first", maintain_order=True)
         return first.sort(["strength", "position"], descending=[True, False]).drop("label", "so_far")
+
+    def __repr__(self) -> str:
+        lines = [self._line(label) for label in list(self.probabilities)[:MAX_ROWS]]
+        more = len(self.probabilities) - len(lines)
+        lines += [f"... and {more:,} more"] if more else []
+        labels = "".join(f"\n  {line}" for line in lines)
+        return f"Explanation of {self.sequence.id}, {counted(len(self.sequence.events), 'event')}:{labels}"
+
+    def _line(self, label: str) -> str:
+        """A label with its probability and strongest causes, in one line."""
+        causes = self.causes(label, SHOWN_STRENGTH)["event"].to_list()
+        more = f" and {len(causes) - SHOWN_CAUSES} more" if len(causes) > SHOWN_CAUSES else ""
+        moved = (
+            f"moved by {', '.join(causes[:SHOWN_CAUSES])}{more}" if causes else "moved by no event type alone"
+        )
+        return f"{label} {self.probabilities[label]:.3f}, {moved}"
+
+    def _repr_html_(self) -> str:
+        labels = list(self.probabilities)[:MAX_ROWS]
+        bodies = [(self._label_title(label), self._label_html(label)) for label in labels]
+        parts = [paragraph(f"{title}:") + body for title, body in bodies[:OPEN_LABELS]]
+        rest = [folded(title, body) for title, body in bodies[OPEN_LABELS:]]
+        more = len(self.probabilities) - len(labels)
+        rest += [paragraph(f"and {more:,} more", "faint")] if more else []
+        note = (
+            "The time is counted from the first event. Without: the probability with the event type hidden."
+        )
+        title = f"Explanation of {self.sequence.id}, {counted(len(self.sequence.events), 'event')}"
+        return block(title, *parts, *rest, paragraph(note, "faint"))
+
+    def _label_title(self, label: str) -> str:
+        carried = ", carried by the sequence" if label in self.sequence.labels else ""
+        return f"{label} has a probability of {number(self.probabilities[label])}{carried}"
+
+    def _label_html(self, label: str) -> str:
+        """The causes of a label as a table, and its sets in words."""
+        columns = [
+            "event type",
+            "count",
+            "first position",
+            "first time",
+            "without",
+            "effect",
+            "strength (nats)",
+        ]
+        start, events = self.sequence.times[0], self.sequence.events
+        rows = [
+            [move["event"], events.count(move["event"]), move["position"], move["time"] - start]
+            + [move[name] for name in ("without", "effect", "strength")]
+            for move in self.causes(label, SHOWN_STRENGTH).iter_rows(named=True)
+        ]
+        causes = table(columns, rows) if rows else paragraph("No event type alone moves it.")
+        return causes + "".join(paragraph(words) for words in self.in_words(label, min_size=2))
 
     def in_words(self, label: str, min_size: int = 1) -> list[str]:
         """A sentence for each set of a label with at least `min_size` event types."""

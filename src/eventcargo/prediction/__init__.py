@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         unknown_events,
         warn_of_unknown,
     )
+    from eventcargo.prediction.pseudo_r2 import mean_pseudo_r2
     from eventcargo.prediction.tables import write_tables
 else:
     __getattr__, __dir__ = lazy_names(
@@ -19,6 +20,7 @@ else:
         {
             "explanations": "EXPLANATIONS explain_all",
             "probabilities": "predict prefix_probabilities unknown_events warn_of_unknown",
+            "pseudo_r2": "mean_pseudo_r2",
             "tables": "write_tables",
         },
     )
@@ -26,6 +28,7 @@ else:
 __all__ = [
     "EXPLANATIONS",
     "explain_all",
+    "mean_pseudo_r2",
     "predict",
     "prefix_probabilities",
     "unknown_events",

@@ -30,15 +30,23 @@ def predict(model: DensityModel, data: EventDataset, *, progress: OnProgress | N
     >>> predict(Oracle(process), process.sample(50, seed=1).data).columns[:2]
     ['sequence_id', 'L000']
     """
+    result = expit(label_logits(model, data, progress=progress))
+    ids = pl.Series("sequence_id", data.sequence_ids.to_pylist(), dtype=pl.String)
+    return pl.DataFrame([ids, *(pl.Series(name, result[:, at]) for at, name in enumerate(model.label_names))])
+
+
+def label_logits(
+    model: DensityModel, data: EventDataset, *, progress: OnProgress | None = None
+) -> NDArray[np.float64]:
+    """The logit of P(label | whole sequence): (sequences, labels of the model)."""
     bare = data.without_labels()
     report_cuts(bare, model.max_length)
     result = np.empty((len(bare), len(model.label_names)))
     for rows, batch in walk(model, bare):
-        result[rows] = expit(end_logits(model, batch, np.arange(len(model.label_names))))
+        result[rows] = end_logits(model, batch, np.arange(len(model.label_names)))
         if progress is not None:
             progress("predicting", int(rows[-1]) + 1, len(bare), "sequences")
-    ids = pl.Series("sequence_id", bare.sequence_ids.to_pylist(), dtype=pl.String)
-    return pl.DataFrame([ids, *(pl.Series(name, result[:, at]) for at, name in enumerate(model.label_names))])
+    return result
 
 
 def prefix_probabilities(

@@ -6,25 +6,16 @@ runs, and nothing is fetched.
 
 import base64
 import hashlib
-import html
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from eventcargo.errors import DataError
 from eventcargo.files import atomic_file
+from eventcargo.html_tables import text
 
 STYLES = ("page.css", "figures.css")
 """Files of the style of all pages, in the order in which they are joined."""
-
-
-def text(value: object) -> str:
-    """A value as text of a page or of an attribute in double quotes.
-
-    >>> text('<b>"A" & B</b>')
-    '&lt;b&gt;&quot;A&quot; &amp; B&lt;/b&gt;'
-    """
-    return html.escape(str(value), quote=True)
 
 
 def write_static_page(path: str | Path, title: str, body: str) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
 from eventcargo.files import read_document, write_document
+from eventcargo.html_tables import block, paragraph, table
 from eventcargo.rules.literals import Literal
 from eventcargo.rules.occurrences import Occurrences
 from eventcargo.typed import parse_as
@@ -23,7 +24,7 @@ FIGURES = ("support", "carrying", "precision", "recall", "model_f1", "falls_shor
 Literals = tuple[tuple[Literal, ...], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rule:
     """A rule of a label: it holds in a sequence if all literals of one of its groups hold.
 
@@ -44,6 +45,21 @@ class Rule:
     recall: float
     model_f1: float | None = None
     falls_short: bool = False
+
+    def __repr__(self) -> str:
+        return (
+            f"Rule of {self.label}: {self.text} (precision {self.precision:.3f}, recall {self.recall:.3f} on "
+            f"held-out sequences)"
+        )
+
+    def _repr_html_(self) -> str:
+        columns = ["rule", "holds in", "label in", "precision", "recall", "F1", "F1 of the model"]
+        figures = [self.support, self.carrying, self.precision, self.recall, self.f1, self.model_f1]
+        note = "Measured on held-out sequences. & and, | or, ! not."
+        short = [paragraph(f"{self.shortfall}.")] if self.shortfall else []
+        return block(
+            f"Rule of {self.label}", table(columns, [[self.text, *figures]]), *short, paragraph(note, "faint")
+        )
 
     @property
     def f1(self) -> float:

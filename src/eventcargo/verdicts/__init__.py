@@ -4,6 +4,7 @@ from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.verdict import (
     LEVELS,
     Verdict,
+    Verdicts,
     count_levels,
     read_verdicts,
     verdict_notes,
@@ -14,6 +15,7 @@ __all__ = [
     "LEVELS",
     "JudgeConfig",
     "Verdict",
+    "Verdicts",
     "count_levels",
     "read_verdicts",
     "verdict_notes",

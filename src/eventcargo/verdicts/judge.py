@@ -18,7 +18,7 @@ from eventcargo.rules import Rule
 from eventcargo.verdicts.checks import CHECKS, MISSING
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.evidence import Evidence
-from eventcargo.verdicts.verdict import Verdict
+from eventcargo.verdicts.verdict import Verdict, Verdicts
 
 
 def judge(
@@ -32,7 +32,7 @@ def judge(
     timing: pl.DataFrame | None = None,
     seed: int = 0,
     deadline: Deadline = NEVER,
-) -> dict[str, Verdict]:
+) -> Verdicts:
     """A verdict for every label of the graph; `quality` describes the label models on held-out sequences.
 
     `rules` are those of the graph: one that falls short of its model is told. Event types that `knowledge`
@@ -56,7 +56,7 @@ def judge(
     )
     # its products are small: on a busy machine threads wait for each other
     with threadpool_limits(1, "blas"):
-        return {label: _verdict(evidence, number) for number, label in enumerate(evidence.labels)}
+        return Verdicts({label: _verdict(evidence, number) for number, label in enumerate(evidence.labels)})
 
 
 def _verdict(evidence: Evidence, number: int) -> Verdict:

@@ -7,6 +7,7 @@ All random draws of a step derive from the seed and the number of the step, so t
 generator state: a run limited by steps ends with exactly the weights of an uninterrupted one.
 """
 
+import logging
 import math
 import time
 import zlib
@@ -52,6 +53,8 @@ from eventcargo.quality import Quality
 from eventcargo.vocabulary import Vocabulary
 
 __all__ = ["TrainConfig", "Training", "train"]
+
+LOG = logging.getLogger(__name__)
 
 ORDER, STEP = 1, 2
 """First number of the seeds of an epoch's order and of a step's draws, so that they differ."""
@@ -340,6 +343,7 @@ class Training:
         return self._held_out[: int(np.clip(room / each, FEWEST, appraisal.MAX_SEQUENCES))]
 
     def _end(self, reason: str) -> None:
+        LOG.info("training: %s", reason)
         self.state.finished, self.state.ended = True, reason
 
     def _account(self) -> dict[str, Any]:
@@ -482,6 +486,7 @@ class Training:
     def _judge(self, held: Held) -> None:
         self.state.history.append({"step": self.state.step, **asdict(held)})
         loss = held.loss if self.state.labels_begun else held.event_loss
+        LOG.debug("step %d: loss on held-out sequences %.4f", self.state.step, loss)
         if loss < self.state.best:
             self.state.best, self.state.worse = loss, 0
             self._best = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
