@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.label_head import LabelHead, LabelQueries
+from eventcargo.models.transformer.config import transformer_size
 
 WIDTH, LABELS = 4, 3
 

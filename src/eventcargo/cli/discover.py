@@ -12,6 +12,7 @@ import eventcargo.discovery
 import eventcargo.evaluation
 from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.data import EVENTS, LABELS, Columns
+from eventcargo.cli.elsewhere import FROM, check_elsewhere, read_elsewhere
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.reading import read_in_time
@@ -26,6 +27,7 @@ from eventcargo.files import atomic_file
 from eventcargo.io.config import ReadConfig
 from eventcargo.io.graph_paths import check_graph_file
 from eventcargo.knowledge import Knowledge
+from eventcargo.models.huggingface.config import BackboneConfig
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.progress import progress_bars
 from eventcargo.verdicts import count_levels, verdict_notes
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from eventcargo.evaluation import Scores
     from eventcargo.events import EventDataset
     from eventcargo.graphs import LabelGraph
+    from eventcargo.models.huggingface import Backbone
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -42,7 +45,7 @@ AVERAGES = ("micro", "macro", "weighted")
 
 
 @app.command()
-@with_options(DiscoverConfig, EngineConfig, Columns, Cohort, ReadConfig)
+@with_options(DiscoverConfig, BackboneConfig, EngineConfig, Columns, Cohort, ReadConfig)
 def discover(
     events: EVENTS,
     out: Annotated[Path, typer.Option(help="Folder of the run; all results go there.")],
@@ -53,12 +56,14 @@ def discover(
     truth: Annotated[
         Path | None, typer.Option(help="Graph of the true boundaries, to score the results.")
     ] = None,
+    from_: FROM = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in `--out`.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only print the plan: stages, time and memory.")
     ] = False,
     as_json: AS_JSON = False,
     config: DiscoverConfig = DiscoverConfig(),  # noqa: B008 (frozen)
+    elsewhere: BackboneConfig = BackboneConfig(),  # noqa: B008 (frozen)
     where: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
     columns: Columns = Columns(),  # noqa: B008 (frozen)
     cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
@@ -66,6 +71,7 @@ def discover(
 ) -> None:
     """Find the causes of every label: train, extract, fuse, verify, rules, judge and report in one go."""
     began = monotonic()
+    check_elsewhere(from_, elsewhere, config.size)
     source = DataSource.of(events, labels, columns, cohort, reading)
     if truth is not None:
         check_graph_file(truth)
@@ -76,7 +82,8 @@ def discover(
     if dry_run:
         _print_estimate(data, config, as_json)
         return
-    results = run_stages(loaded, out, config, source, known, resume, began, where)
+    backbone = read_elsewhere(from_, data, elsewhere)
+    results = run_stages(loaded, out, config, source, known, resume, began, where, backbone)
     scores = None if true_graph is None else write_scores(results.graph, true_graph, data, out)
     if as_json:
         print_json(_content(results, out, scores, loaded))
@@ -94,6 +101,7 @@ def run_stages(
     resume: bool = False,
     began: float | None = None,
     engine: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
+    backbone: "Backbone | None" = None,
 ) -> "RunResults":
     """Run all stages with progress bars; if interrupted, say how to resume.
 
@@ -111,6 +119,7 @@ def run_stages(
                 progress=progress,
                 began=began,
                 engine=engine,
+                from_=backbone,
             )
             remember(out, source, loaded)
             return discovery.run()

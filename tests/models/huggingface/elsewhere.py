@@ -1,4 +1,4 @@
-"""Tiny models from elsewhere: made, trained on ids of their own, and written as `transformers` writes them."""
+"""Tiny models from elsewhere: made, trained on ids of their own, written as `transformers` writes them."""
 
 import json
 from collections.abc import Mapping
@@ -29,7 +29,9 @@ def seeded(make: Any, seed: int = 0) -> Any:
 def llama(n_ids: int, *, width: int = 16, **knobs: Any) -> Any:
     settings = {"bos_token_id": 3, "eos_token_id": 2, "pad_token_id": 0, "initializer_range": 0.3, **knobs}
     sizes = SIZES | {"hidden_size": width, "intermediate_size": 2 * width}
-    config = transformers.LlamaConfig(vocab_size=n_ids, **(sizes | {"max_position_embeddings": 64} | settings))
+    config = transformers.LlamaConfig(
+        vocab_size=n_ids, **(sizes | {"max_position_embeddings": 64} | settings)
+    )
     return seeded(lambda: transformers.LlamaForCausalLM(config))
 
 
@@ -105,7 +107,9 @@ def write_model(folder: Path, model: Any, ids: Mapping[str, int]) -> Path:
 def learn(model: Any, data: EventDataset, ids: Mapping[str, int], steps: int = 150) -> Any:
     """Train a causal model on the events of a data set, by its own ids."""
     lookup = np.array([ids[name] for name in data.event_names])
-    rows = [lookup[data.events[start:stop]] for start, stop in zip(data.rows.starts, data.rows.stops, strict=True)]
+    rows = [
+        lookup[data.events[start:stop]] for start, stop in zip(data.rows.starts, data.rows.stops, strict=True)
+    ]
     rng, optimizer = np.random.default_rng(0), torch.optim.AdamW(model.parameters(), lr=0.005)
     model.train()
     for _ in range(steps):

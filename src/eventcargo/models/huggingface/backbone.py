@@ -1,10 +1,12 @@
 """Backbone: a causal language model from elsewhere that reads its own ids, batch by batch.
 
-What it does not have an id for is left out of what it reads: the state of such a position is that of the last
-id before it, and zero where there is none. So a model without BOS, EOS or UNK reads sequences as it was trained.
+What it does not have an id for is left out of what it reads: the state of such a position is that of the
+last id before it, and zero where there is none. So a model without BOS, EOS or UNK reads sequences as it was
+trained.
 """
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from eventcargo.checksums import content_checksum
 from eventcargo.errors import DataError
 from eventcargo.models.huggingface.config import BackboneConfig
-from eventcargo.models.huggingface.files import BASE_FOLDER, BackboneFiles, checksums_of
+from eventcargo.models.huggingface.files import BASE_FOLDER, BackboneFiles, checksums_of, without_bars
 from eventcargo.models.huggingface.token_ids import VOCABULARIES, TokenIds, read_token_ids
 from eventcargo.models.pretrained import tensors_fingerprint
 from eventcargo.typed import parse_as
@@ -94,8 +97,8 @@ class Backbone:
 
     @property
     def fingerprint(self) -> str:
-        """A short text that changes with the weights."""
-        return tensors_fingerprint(self.model.state_dict())
+        """A short text that changes with the weights and the ids."""
+        return f"{tensors_fingerprint(self.model.state_dict())}, ids {content_checksum(asdict(self.ids))}"
 
     @torch.no_grad()
     def states(self, ids: NDArray[np.int64]) -> Tensor:
@@ -151,10 +154,11 @@ class Backbone:
         return torch.allclose(plain, self.logits(ids)[0, :, : self.n_ids], rtol=1e-5, atol=1e-6)
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write the model's files to a folder, or refer to them; returns what `open` needs besides the ids."""
+        """Write the model's files to a folder, or refer to them; returns what `open` needs."""
         if self._files is not None:
             return self._files.copy(folder, reference=self.config.reference)
-        self.model.save_pretrained(folder / BASE_FOLDER)
+        with without_bars():
+            self.model.save_pretrained(folder / BASE_FOLDER)
         return {BASE_FOLDER: {"path": BASE_FOLDER, "files": checksums_of(folder / BASE_FOLDER)}}
 
     @classmethod

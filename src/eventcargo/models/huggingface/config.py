@@ -17,8 +17,8 @@ class BackboneConfig(Settings):
     panel: ClassVar[str] = "A model from elsewhere (--from)"
 
     codes: str = ""
-    """codes.parquet of MEDS with the ids of event types, in its column code/vocab_index; empty: the model's
-    tokenizer has them"""
+    """file codes.parquet of MEDS with the ids of event types, in its column code/vocab_index; empty: the
+    model's tokenizer has them"""
     ids: str = ""
     """JSON object with the ids of event types by name; empty: the model's tokenizer has them"""
     base: str = ""

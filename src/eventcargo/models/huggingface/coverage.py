@@ -1,7 +1,7 @@
 """Coverage: how much of the data a model from elsewhere knows, and whether it knows it by the right names.
 
-A model whose names and ids are mixed up runs as well as any other. But it predicts the next event worse than the
-frequencies of events do, which no model does on data like those that it was trained on.
+A model whose names and ids are mixed up runs as well as any other. But it predicts the next event worse than
+the frequencies of events do, which no model does on data like those that it was trained on.
 """
 
 import warnings
@@ -80,8 +80,9 @@ class Coverage:
         names = ", ".join(self.unknown[:SHOWN]) + (", ..." if n_unknown > SHOWN else "")
         if self.share < least:
             raise DataError(
-                f"{text}, less than {argument('min_coverage', least)}; unknown are {names}; give the model's ids "
-                f"of these names by {argument('ids')} or {argument('codes')}, or lower {argument('min_coverage')}"
+                f"{text}, less than {argument('min_coverage', least)}; unknown are {names}; give the model's "
+                f"ids of these names by {argument('ids')} or {argument('codes')}, or lower "
+                f"{argument('min_coverage')}"
             )
         as_what = "read as its UNK" if has_unk else "left out of what it reads, as it has no UNK"
         warnings.warn(f"{text}; the others are {as_what}: {names}", EventCargoWarning, stacklevel=2)
@@ -99,9 +100,10 @@ class NextEventLoss:
         """Warn of a model that predicts worse than event frequencies."""
         if self.events and self.model > self.frequencies:
             warnings.warn(
-                f"the model from elsewhere predicts the next event worse than event frequencies do ({self.model:.2f} "
-                f"against {self.frequencies:.2f} nats an event, on {counted(self.events, 'event')}): its names and "
-                "ids may be mixed up, or it was trained on other data; check where its ids come from",
+                "the model from elsewhere predicts the next event worse than event frequencies do "
+                f"({self.model:.2f} against {self.frequencies:.2f} nats an event, on "
+                f"{counted(self.events, 'event')}): its names and ids may be mixed up, or it was trained on "
+                "other data; check where its ids come from",
                 EventCargoWarning,
                 stacklevel=2,
             )

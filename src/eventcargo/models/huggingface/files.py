@@ -1,7 +1,7 @@
 """BackboneFiles: the files of a model from elsewhere, read without running code from them or downloading any.
 
-Weights are read from safetensors alone: a pickle runs whatever its writer wanted. A LoRA adapter is merged into
-the model that it was made for, which must be on this machine.
+Weights are read from safetensors alone: a pickle runs whatever its writer wanted. A LoRA adapter is merged
+into the model that it was made for, which must be on this machine.
 """
 
 import shutil
@@ -111,8 +111,8 @@ def _check_weights(folder: Path, has_safetensors: bool) -> None:
     pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLED)
     if pickled:
         raise DataError(
-            f"{folder} has its weights in {pickled[0]}, a pickle, which can run any code; load the model where "
-            "you trust it and save it again with safe_serialization=True"
+            f"{folder} has its weights in {pickled[0]}, a pickle, which can run any code; load the model "
+            "where you trust it and save it again with save_pretrained, which writes safetensors"
         )
     raise DataError(f"{folder} holds no weights: no file ends in .safetensors; copy the whole folder again")
 
@@ -124,8 +124,8 @@ def _base_of(adapter: Path, given: str) -> Path:
         if named and path.is_dir():
             return path
     raise DataError(
-        f"{adapter} is an adapter of {shown_value(named)}, which is no folder on this machine, and nothing is "
-        f"downloaded; give the folder of that model by {argument('base')}"
+        f"{adapter} is an adapter of {shown_value(named)}, which is no folder on this machine, and nothing "
+        f"is downloaded; give the folder of that model by {argument('base')}"
     )
 
 
@@ -136,7 +136,7 @@ def _read(folder: Path) -> nn.Module:
         raise ConfigError("this model needs `transformers`; pip install 'eventcargo[hf]'") from None
     options = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     try:
-        with _without_bars():
+        with without_bars():
             model, report = auto.from_pretrained(folder, dtype=float32, output_loading_info=True, **options)
     except Exception as error:  # transformers raises many kinds for a damaged folder
         raise DataError(f"{folder} is not a causal model of transformers: {error}") from None
@@ -151,7 +151,7 @@ def _read(folder: Path) -> nn.Module:
 
 
 @contextmanager
-def _without_bars() -> Iterator[None]:
+def without_bars() -> Iterator[None]:
     """No progress bars of transformers while the block runs."""
     logging = import_module("transformers.utils.logging")
     was_on = logging.is_progress_bar_enabled()

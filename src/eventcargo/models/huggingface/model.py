@@ -1,10 +1,11 @@
 """HuggingFace: a causal language model from elsewhere as Tf_x, with our linear term and label heads as Tf_y.
 
-The model itself stays as it is. Batches have our ids; they become the model's where it is asked, and its logits
-become those of our ids. Such models read only ids, so times and values count in the linear term alone.
+The model itself stays as it is. Batches have our ids; they become the model's where it is asked, and its
+logits become those of our ids. Such models read only ids, so times and values count in the linear term alone.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -142,7 +143,7 @@ class HuggingFace(LabelModel):
         return torch.where(begun, logits + self._shares(), self.rates.log()) + never
 
     def _shares(self) -> Tensor:
-        """The log of each id's share of the model's id: below 0 where several of ours are one of the model's."""
+        """The log of each id's share of the model's id, which several of ours may have in common."""
         known = self.token_ids >= 0
         known[BOS] = False  # a token that ends sequences may begin them, too
         ids = self.token_ids.clamp(min=0)
@@ -151,20 +152,13 @@ class HuggingFace(LabelModel):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write config.json, vocabulary.json, model.safetensors and the files of the model from elsewhere."""
-        ids = self._backbone.ids
         header = {
             "kind": KIND,
             "label_names": list(self.label_names),
             "max_length": self.max_length,
             "label_queries": self.label_queries,
             "backbone": self._backbone.save(Path(folder) / BACKBONE),
-            "ids": {
-                "events": dict(ids.events),
-                "bos": ids.bos,
-                "eos": ids.eos,
-                "unk": ids.unk,
-                "pad": ids.pad,
-            },
+            "ids": asdict(self._backbone.ids),
         }
         write_model(Path(folder), header, self.vocabulary, {**self.state_dict(), **self._term_tensors()})
 

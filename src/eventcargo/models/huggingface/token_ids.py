@@ -1,7 +1,7 @@
 """TokenIds: which id a model from elsewhere has for each event type and mark, and where that is written.
 
-Names come from the model's tokenizer, from `codes.parquet` of MEDS or from a JSON object. What is missing, out
-of range or claimed twice is refused with its name: a model whose ids are mixed up says nothing, silently.
+Names come from the model's tokenizer, from `codes.parquet` of MEDS or from a JSON object. What is out of
+range or claimed twice is refused with its name: a model whose ids are mixed up says nothing, silently.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -53,7 +53,7 @@ class TokenIds:
     pad: int | None = None
 
     def of(self, vocabulary: Vocabulary) -> NDArray[np.int64]:
-        """The id of the model for each of ours, (V,): of unknown event types, that of UNK; `NO_ID` for none."""
+        """The id of the model for each of ours, (V,): `NO_ID` for none; unknown event types have that of UNK."""
         marks = {PAD: None, BOS: self.bos, EOS: self.eos, UNK: self.unk}
         unknown = NO_ID if self.unk is None else self.unk
         own = [NO_ID if marks[at] is None else marks[at] for at in sorted(marks)]
@@ -137,8 +137,8 @@ def _find_all(names: list[str], find: FindIds, place: Path) -> dict[str, int]:
     if unclear:
         name, ids = next(iter(unclear.items()))
         raise DataError(
-            f"{place} has several tokens for {counted(len(unclear), 'event type')}, such as {sorted(ids)} for "
-            f"{name!r}, one of them with the sign of a space before it; say which by {argument('ids')}"
+            f"{place} has several tokens for {counted(len(unclear), 'event type')}, such as {sorted(ids)} "
+            f"for {name!r}, one of them with the sign of a space before it; say which by {argument('ids')}"
         )
     return {name: next(iter(ids)) for name, ids in found.items() if ids}
 
@@ -177,8 +177,8 @@ def _read_codes(path: Path) -> dict[str, int]:
     except (OSError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise DataError(
-            f"{path} has no columns {CODE!r} and {INDEX!r}: {reason}; give the codes.parquet of the data that "
-            "the model was trained on"
+            f"{path} has no columns {CODE!r} and {INDEX!r}: {reason}; give the codes.parquet of the data "
+            "that the model was trained on"
         ) from None
     ids: dict[str, int] = {}
     for name, at in zip(*(table[column].to_pylist() for column in (CODE, INDEX)), strict=True):
@@ -199,18 +199,18 @@ def _open_tokenizer(folder: Path) -> tuple[Path, FindIds]:
         lines = (folder / VOCAB_TEXT).read_text("utf-8").splitlines()
         return folder / VOCAB_TEXT, _in_vocabulary({line: at for at, line in enumerate(lines)})
     raise DataError(
-        f"{folder} holds no tokenizer: no {TOKENIZER}, {VOCAB_JSON} or {VOCAB_TEXT}; give the ids of event types "
-        f"by {argument('codes')} or {argument('ids')}"
+        f"{folder} holds no tokenizer: no {TOKENIZER}, {VOCAB_JSON} or {VOCAB_TEXT}; give the ids of event "
+        f"types by {argument('codes')} or {argument('ids')}"
     )
 
 
 def _in_vocabulary(ids: Mapping[str, int]) -> FindIds:
-    """Whole tokens, as they are or with a sign of a space before them; `##` marks parts of words, not names."""
+    """Tokens as they are or with the sign of a space before them; `##` marks parts of words, not names."""
     return lambda name: {ids[token] for token in (name, f"Ġ{name}", f"▁{name}") if token in ids}
 
 
 def _in_tokenizer(path: Path) -> FindIds:
-    """A token of exactly this text, or the only token that the tokenizer makes of it, after a space or not."""
+    """A token of exactly this text, or the only one that the tokenizer makes of it, after a space or not."""
     try:
         tokenizer = import_module("tokenizers").Tokenizer.from_file(str(path))
     except ImportError:
@@ -282,7 +282,8 @@ def _agreed(mark: str, token: str | None, stated: Any, find: FindIds) -> int | N
     at = found.pop()
     if stated is not None and stated != at and mark != "pad":
         raise DataError(
-            f"{mark.upper()} is {at} ({token!r}) for the tokenizer and {stated} in config.json; {_remedy(mark)}"
+            f"{mark.upper()} is {at} ({token!r}) for the tokenizer and {stated} in config.json; "
+            f"{_remedy(mark)}"
         )
     return at
 

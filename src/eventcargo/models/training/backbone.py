@@ -1,4 +1,4 @@
-"""Training on a model from elsewhere, which stays as it is: what is asked of it first, and what is told of it."""
+"""Training on a model from elsewhere, which stays as it is: what it must know, and what is told of it."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,11 +16,11 @@ from eventcargo.models.transformer.config import TransformerConfig
 def on_backbone(
     config: TrainConfig, shape: TransformerConfig, data: EventDataset, backbone: Backbone
 ) -> tuple[TrainConfig, TransformerConfig]:
-    """The settings of a training that leaves Tf_x as it is; refuses a model that knows too little of the data."""
+    """The settings of a training that leaves Tf_x as it is; a model that knows too few events is refused."""
     if config.pretrain:
         raise ConfigError(
-            f"{argument('pretrain', config.pretrain)} trains the next event, but a model from elsewhere stays as "
-            "it is; leave it out"
+            f"{argument('pretrain', config.pretrain)} trains the next event, but a model from elsewhere "
+            "stays as it is; leave it out"
         )
     coverage = Coverage.of(data, backbone.ids)
     coverage.check(backbone.config.min_coverage, has_unk=backbone.ids.unk is not None)

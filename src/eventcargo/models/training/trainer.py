@@ -113,9 +113,9 @@ def train(
     itself together with its `vocabulary`, which defaults to all event types of the data. With `run`,
     checkpoints are written to that folder, `resume=True` continues after an interruption, and the result is
     in `run/model`. The run ends before the deadline if that comes before the limit of its settings. The
-    `engine` fits the linear term and the focused networks: by default, processes on this machine. With `from_`,
-    a causal language model or its folder, that is Tf_x and stays as it is, and only labels are trained; of
-    `transformer`, the parts for labels and `max_length` count.
+    `engine` fits the linear term and the focused networks: by default, processes on this machine. With
+    `from_`, a causal language model or its folder, that is Tf_x and stays as it is, and only labels are
+    trained; of `transformer`, the parts for labels and `max_length` count.
 
     >>> from eventcargo.simulation import simulate
     >>> data = simulate("chain", sequences=50).data
