@@ -97,10 +97,11 @@ def discover(
     A given `model` is used as it is and not trained. With `from_`, a causal language model or its folder,
     that is the model of the next event, and only labels are trained. `timing` is that of a cohort, for
     `judge`. An existing run is continued only with `resume=True` and the same settings and data. The time
-    limit counts from `began`, a moment of `time.monotonic()`, by default now. Labels for which a stage has no time are named in
-    warnings, the most frequent first. Without time for a model, the boundaries of `baseline` are tested on
-    the data; a limit too short even for these is refused. The `engine` says where the work is done; a run may
-    resume on another one. It may also be an engine itself, whose files are kept in the folder of the run.
+    limit counts from `began`, a moment of `time.monotonic()`, by default now. Labels for which a stage
+    has no time are named in warnings, the most frequent first. Without time for a model, the boundaries of
+    `baseline` are tested on the data; a limit too short even for these is refused. The `engine` says where
+    the work is done; a run may resume on another one. It may also be an engine itself, whose files are kept
+    in the folder of the run.
 
     >>> import tempfile
     >>> from eventcargo.simulation import simulate

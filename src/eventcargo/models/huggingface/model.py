@@ -139,8 +139,9 @@ class HuggingFace(LabelModel):
             logits = self._backbone.logits(self._own_ids(batch))[where][:, columns]
         was_read = np.cumsum(self._own_ids(batch) >= 0, axis=1) > 0
         begun = torch.from_numpy(was_read[events_at]).to(states.device)[:, None]
-        never = torch.where(torch.from_numpy(self.can_follow).to(states.device), 0.0, IMPOSSIBLE)
-        return torch.where(begun, logits + self._shares(), self.rates.log()) + never
+        can_follow = torch.from_numpy(self.can_follow).to(states.device)
+        logits = torch.where(begun, logits + self._shares(), self.rates.log())
+        return torch.where(can_follow, logits, IMPOSSIBLE)
 
     def _shares(self) -> Tensor:
         """The log of each id's share of the model's id, which several of ours may have in common."""

@@ -53,7 +53,7 @@ class TokenIds:
     pad: int | None = None
 
     def of(self, vocabulary: Vocabulary) -> NDArray[np.int64]:
-        """The id of the model for each of ours, (V,): `NO_ID` for none; unknown event types have that of UNK."""
+        """The id of the model for each of ours, (V,): that of UNK for unknown event types, or `NO_ID`."""
         marks = {PAD: None, BOS: self.bos, EOS: self.eos, UNK: self.unk}
         unknown = NO_ID if self.unk is None else self.unk
         own = [NO_ID if marks[at] is None else marks[at] for at in sorted(marks)]
