@@ -12,6 +12,7 @@ import gc
 import shlex
 import sys
 import warnings
+from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -71,6 +72,9 @@ NO_MEMORY = ("can't allocate memory", "failed to map segment", "Cannot allocate 
 POSITIONAL = ("events", "method")
 """Arguments that have no option on the command line."""
 
+HELD = ExitStack()
+"""What the command at hand holds until it ends: the lock of the folder that it writes to."""
+
 
 class LazyCommands(TyperGroup):
     """A group that lists its commands by name and imports a command only to run it."""
@@ -94,7 +98,8 @@ class LazyCommands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with HELD:
+                return super().invoke(ctx)
         except KeyboardInterrupt:  # caught here because typer would exit silently
             typer.echo("interrupted; no partial output was written", err=True)
             sys.exit(130)
