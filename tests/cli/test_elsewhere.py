@@ -16,7 +16,7 @@ QUICK = ("--steps", "4", "--checks", "1", "--tokens", "512")
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, ...]]:
-    """A Llama that was trained on simulated events with ids in another order, and the arguments of the data."""
+    """A Llama trained on simulated events with ids in another order, and the arguments of the data."""
     folder = tmp_path_factory.mktemp("elsewhere")
     sizes = ("--sequences", "500", "--labels", "2", "--event-types", "12", "--length-min", "8")
     run("simulate", "chain", folder / "data", *sizes, "--length-max", "16", "--seed", "3")

@@ -64,8 +64,10 @@ def test_a_model_that_predicts_worse_than_frequencies_is_warned_about_with_both_
     with pytest.warns(
         EventCargoWarning, match=r"\(2\.50 against 2\.00 nats an event, on 1 event\): .* mixed up"
     ):
-        NextEventLoss(2.5, 2.0, 1).warn_if_worse()
-    NextEventLoss(2.0, 2.5, 1).warn_if_worse()
+        NextEventLoss(2.5, 2.0, 0.1, 1).warn_if_worse()
+    NextEventLoss(2.0, 2.5, 0.1, 1).warn_if_worse()
+    NextEventLoss(2.5, 2.0, 0.2, 1).warn_if_worse()
+    NextEventLoss(2.01, 2.0, 0.0, 1).warn_if_worse()
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from eventcargo import (
     Cargo,
     ConfigError,
     DataError,
+    EdgeTable,
     EventCargoWarning,
     EventDataset,
     discover,
@@ -172,9 +173,9 @@ def test_both_tests_of_phase_1_ask_the_model_with_its_states(
     chain: EventDataset, make: Any, test: Any, tmp_path: Path
 ) -> None:
     model = train(chain, QUICK, transformer_size("tiny", linear=False), from_=_backbone(chain, make))
-    table = extract(model, chain[:20], tmp_path, ExtractConfig(test=test, particles=2, context=3, workers=1))
-    assert table.support["test"].unique().to_list() == [test]
-    assert explain(model, chain, chain[0].id) is not None
+    extract(model, chain[:20], tmp_path, ExtractConfig(test=test, particles=2, context=3, workers=1))
+    assert EdgeTable.read(tmp_path).support["test"].unique().to_list() == [test]
+    assert explain(model, chain[0]).probabilities
 
 
 def test_an_estimator_takes_the_trained_model(chain: EventDataset) -> None:

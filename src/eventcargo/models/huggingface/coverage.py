@@ -27,6 +27,10 @@ MAX_EVENTS = 10_000
 TOKENS = 2_048
 """Positions per pass of the comparison."""
 
+CLEARLY, MATTERS = 3.0, 0.01
+"""Standard errors, and share of the loss of event frequencies, by which a model must be worse than these to be
+warned about: one that has learned little is not mixed up."""
+
 SHOWN = 5
 """Event types named in a message."""
 
@@ -94,11 +98,12 @@ class NextEventLoss:
 
     model: float
     frequencies: float
+    error: float  # the standard error of their difference
     events: int
 
     def warn_if_worse(self) -> None:
-        """Warn of a model that predicts worse than event frequencies."""
-        if self.events and self.model > self.frequencies:
+        """Warn of a model that clearly predicts worse than event frequencies."""
+        if self.model - self.frequencies > max(CLEARLY * self.error, MATTERS * self.frequencies):
             warnings.warn(
                 "the model from elsewhere predicts the next event worse than event frequencies do "
                 f"({self.model:.2f} against {self.frequencies:.2f} nats an event, on "
@@ -125,8 +130,7 @@ def next_event_loss(model: "HuggingFace", data: EventDataset, rates: NDArray[np.
         losses.append(F.cross_entropy(logits.double(), target, reduction="none").cpu().numpy())
         base_losses.append(base[following[at]])
     own, others = np.concatenate(losses), np.concatenate(base_losses)
-    return NextEventLoss(_mean(own), _mean(others), len(own))
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    return float(values.mean()) if len(values) else 0.0
+    if not len(own):
+        return NextEventLoss(0.0, 0.0, 0.0, 0)
+    error = float((own - others).std() / len(own) ** 0.5)
+    return NextEventLoss(float(own.mean()), float(others.mean()), error, len(own))
