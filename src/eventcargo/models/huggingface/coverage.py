@@ -28,8 +28,8 @@ TOKENS = 2_048
 """Positions per pass of the comparison."""
 
 CLEARLY, MATTERS = 3.0, 0.01
-"""Standard errors, and share of the loss of event frequencies, by which a model must be worse than these to be
-warned about: one that has learned little is not mixed up."""
+"""Standard errors, and share of the loss of event frequencies, by which a model must be worse to be warned
+about: one that has learned little is not mixed up."""
 
 SHOWN = 5
 """Event types named in a message."""
