@@ -176,8 +176,9 @@ def _trimmed(data: EventDataset, kept: NDArray[np.int64], room: int) -> EventDat
     return trimmed
 
 
-def report_cuts(data: EventDataset, max_length: int) -> None:
-    """Warn of the sequences of a data set that do not fit into `max_length` positions.
+def report_cuts(data: EventDataset, max_length: int, largest: int | None = None) -> None:
+    """Warn of the sequences of a data set that do not fit into `max_length` positions; `largest` is the limit
+    of the model itself.
 
     >>> report_cuts(EventDataset.from_sequences([]), max_length=16)
     """
@@ -185,9 +186,10 @@ def report_cuts(data: EventDataset, max_length: int) -> None:
     n_cut = int((data.lengths > room).sum())
     if n_cut:
         attributes = "attributes and " if data.kinds.attributes else ""
+        advice = "the model reads no more" if largest == max_length else "raise max_length to use more"
         warnings.warn(
             f"{counted(n_cut, 'sequence')} of {len(data):,} longer than {counted(room, 'event')}: of each "
-            f"only {attributes}the last {counted(room, 'event')} count; raise max_length to use more",
+            f"only {attributes}the last {counted(room, 'event')} count; {advice}",
             EventCargoWarning,
             stacklevel=2,
         )

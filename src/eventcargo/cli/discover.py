@@ -13,6 +13,7 @@ import eventcargo.discovery
 import eventcargo.evaluation
 from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.cli.data import EVENTS, LABELS, Columns
+from eventcargo.cli.elsewhere import FROM, check_elsewhere, read_elsewhere
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.reading import read_in_time
@@ -27,6 +28,7 @@ from eventcargo.files import atomic_file
 from eventcargo.io.config import ReadConfig
 from eventcargo.io.graph_paths import check_graph_file, check_graph_path
 from eventcargo.knowledge import Knowledge
+from eventcargo.models.huggingface.config import BackboneConfig
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.progress import progress_bars
 from eventcargo.verdicts import count_levels, verdict_notes
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from eventcargo.evaluation import Scores
     from eventcargo.events import EventDataset
     from eventcargo.graphs import LabelGraph
+    from eventcargo.models.huggingface import Backbone
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -43,7 +46,7 @@ AVERAGES = ("micro", "macro", "weighted")
 
 
 @app.command()
-@with_options(DiscoverConfig, EngineConfig, Columns, Cohort, ReadConfig)
+@with_options(DiscoverConfig, BackboneConfig, EngineConfig, Columns, Cohort, ReadConfig)
 def discover(
     events: EVENTS,
     out: Annotated[Path, typer.Option(help="Folder of the run; all results go there.")],
@@ -60,12 +63,14 @@ def discover(
             help="Write the graph to this file as well, such as graph.xlsx or graph.svg; repeat for more."
         ),
     ] = None,
+    from_: FROM = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in `--out`.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only print the plan: stages, time and memory.")
     ] = False,
     as_json: AS_JSON = False,
     config: DiscoverConfig = DiscoverConfig(),  # noqa: B008 (frozen)
+    elsewhere: BackboneConfig = BackboneConfig(),  # noqa: B008 (frozen)
     where: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
     columns: Columns = Columns(),  # noqa: B008 (frozen)
     cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
@@ -73,6 +78,7 @@ def discover(
 ) -> None:
     """Find the causes of every label: train, extract, fuse, verify, rules, judge and report in one go."""
     began = monotonic()
+    check_elsewhere(from_, elsewhere, config.size)
     source = DataSource.of(events, labels, columns, cohort, reading)
     for path in export or ():
         check_graph_path(path)
@@ -85,7 +91,8 @@ def discover(
     if dry_run:
         _print_estimate(data, config, as_json)
         return
-    results = run_stages(loaded, out, config, source, known, resume, began, where)
+    backbone = read_elsewhere(from_, data, elsewhere)
+    results = run_stages(loaded, out, config, source, known, resume, began, where, backbone)
     scores = None if true_graph is None else write_scores(results.graph, true_graph, data, out)
     for path in export or ():
         eventcargo.discovery.export_graph(path, results.graph, results.rules, results.verdicts)
@@ -105,6 +112,7 @@ def run_stages(
     resume: bool = False,
     began: float | None = None,
     engine: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
+    backbone: "Backbone | None" = None,
 ) -> "RunResults":
     """Run all stages with progress bars; if interrupted, say how to resume.
 
@@ -122,6 +130,7 @@ def run_stages(
                 progress=progress,
                 began=began,
                 engine=engine,
+                from_=backbone,
             )
             remember(out, source, loaded)
             return discovery.run()

@@ -49,7 +49,7 @@ def _summary(quality: Quality) -> list[str]:
             f"Next event: perplexity {events['perplexity']:,.1f}; from single events {single:,.1f}, "
             f"from pairs of neighbours {pairs:,.1f}."
         )
-    lines += training_lines(quality)
+    lines += elsewhere_lines(quality) + training_lines(quality)
     untrusted = [row for row in quality.labels if not row.trusted]
     if untrusted:
         lines.append(
@@ -61,6 +61,19 @@ def _summary(quality: Quality) -> list[str]:
     return lines
 
 
+def elsewhere_lines(quality: Quality) -> list[str]:
+    """What a model from elsewhere knows of the data."""
+    known = quality.training.get("from")
+    if known is None:
+        return []
+    share = known["known_events"] / max(known["events"], 1)
+    return [
+        f"The model from elsewhere knows {known['known_types']:,} of "
+        f"{counted(known['types'], 'event type')} and {share:.1%} of the events; its next-event loss is "
+        f"{known['next_event_loss']:.2f} nats, that of event frequencies {known['frequencies_loss']:.2f}."
+    ]
+
+
 def training_lines(quality: Quality) -> list[str]:
     """What the linear term and the networks cost, and what the networks brought."""
     training = quality.training
@@ -68,9 +81,10 @@ def training_lines(quality: Quality) -> list[str]:
         return []
     steps, helped = counted(training["steps"], "step"), counted(len(training["helped"]), "label")
     focused = counted(len(training.get("focused", ())), "label")
+    network = "head on the model from elsewhere" if "from" in training else "Transformer"
     lines = [
         f"Training: {training['term_seconds']:,.0f} s for the linear term and focused networks, which help "
-        f"{focused}; {training['network_seconds']:,.0f} s for {steps} of the Transformer, which helps "
+        f"{focused}; {training['network_seconds']:,.0f} s for {steps} of the {network}, which helps "
         f"{helped}."
     ]
     if training["ended"]:

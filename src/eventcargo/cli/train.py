@@ -11,6 +11,7 @@ import typer
 
 import eventcargo.models.training
 from eventcargo.cli.data import EVENTS, LABELS, Columns
+from eventcargo.cli.elsewhere import FROM, check_elsewhere, read_elsewhere
 from eventcargo.cli.options import completing, with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.quality import print_quality
@@ -20,6 +21,7 @@ from eventcargo.cohort.config import Cohort
 from eventcargo.engines.config import EngineConfig, make_engine
 from eventcargo.errors import counted
 from eventcargo.io.config import ReadConfig
+from eventcargo.models.huggingface.config import BackboneConfig
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.models.transformer.config import SIZES, transformer_size
@@ -32,7 +34,7 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 
 @app.command()
-@with_options(TrainConfig, EngineConfig, Columns, Cohort, ReadConfig)
+@with_options(TrainConfig, BackboneConfig, EngineConfig, Columns, Cohort, ReadConfig)
 def train(
     events: EVENTS,
     out: Annotated[Path, typer.Option(help="Folder of the run: the checkpoint, and the model in model/.")],
@@ -51,9 +53,11 @@ def train(
     focused: Annotated[
         bool, typer.Option(help="Give labels that need it a small network on a few event types.")
     ] = True,
+    from_: FROM = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in `--out`.")] = False,
     as_json: AS_JSON = False,
     config: TrainConfig = TrainConfig(),  # noqa: B008 (frozen)
+    elsewhere: BackboneConfig = BackboneConfig(),  # noqa: B008 (frozen)
     where: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
     columns: Columns = Columns(),  # noqa: B008 (frozen)
     cohort: Cohort = Cohort(),  # noqa: B008 (frozen)
@@ -63,6 +67,7 @@ def train(
     changes = {"focused": focused, **({} if linear is None else {"linear": linear})}
     shape = transformer_size(size, max_length=max_length, **changes)
     source = DataSource.of(events, labels, columns, cohort, reading)
+    check_elsewhere(from_, elsewhere, size)
     loaded = source.build()
     if int(os.environ.get("RANK", "0")) == 0:
         hold(out, shared=bool(where.shards))
@@ -80,6 +85,7 @@ def train(
                 resume=resume or bool(where.shards),
                 progress=update,
                 engine=engine,
+                backbone=read_elsewhere(from_, loaded.data, elsewhere),
             )
             engine.discard()
             if training.is_main:

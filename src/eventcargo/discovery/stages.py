@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 import eventcargo
+import eventcargo.models.huggingface
 from eventcargo.baselines import find_boundaries
 from eventcargo.deadline import warn_of_left_out
 from eventcargo.discovery.config import DiscoverConfig
@@ -45,7 +46,7 @@ from eventcargo.discovery.run_folder import (
 from eventcargo.discovery.schedule import Schedule
 from eventcargo.discovery.unfitted import take_boundaries, unfitted_labels
 from eventcargo.engines import Engine, EngineConfig, UnitsLeftError, make_engine
-from eventcargo.errors import DataError
+from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset
 from eventcargo.fusion.fuse import fuse
 from eventcargo.fusion.vote_store import run_votes
@@ -62,6 +63,7 @@ from eventcargo.verification.verify import verify
 
 if TYPE_CHECKING:
     from eventcargo.models.density import DensityModel
+    from eventcargo.models.huggingface import Backbone
 
 Result = TypeVar("Result")
 
@@ -87,6 +89,7 @@ def discover(
     *,
     knowledge: Knowledge | None = None,
     model: "DensityModel | None" = None,
+    from_: "Backbone | str | Path | None" = None,
     timing: pl.DataFrame | None = None,
     resume: bool = False,
     progress: OnProgress | None = None,
@@ -95,12 +98,14 @@ def discover(
 ) -> RunResults:
     """Run all stages in the folder `run`: baseline, train, extract, fuse, verify, rules, judge, report.
 
-    A given `model` is used as it is and not trained. `timing` is that of a cohort, for `judge`. An existing
-    run is continued only with `resume=True` and the same settings and data. The time limit counts from
-    `began`, a moment of `time.monotonic()`, by default now. Labels for which a stage has no time are named in
-    warnings, the most frequent first. Without time for a model, the boundaries of `baseline` are tested on
-    the data; a limit too short even for these is refused. The `engine` says where the work is done; a run may
-    resume on another one. It may also be an engine itself, whose files are kept in the folder of the run.
+    A given `model` is used as it is and not trained. With `from_`, a causal language model or its folder,
+    that is the model of the next event, and only labels are trained. `timing` is that of a cohort, for
+    `judge`. An existing run is continued only with `resume=True` and the same settings and data. The time
+    limit counts from `began`, a moment of `time.monotonic()`, by default now. Labels for which a stage
+    has no time are named in warnings, the most frequent first. Without time for a model, the boundaries of
+    `baseline` are tested on the data; a limit too short even for these is refused. The `engine` says where
+    the work is done; a run may resume on another one. It may also be an engine itself, whose files are kept
+    in the folder of the run.
 
     >>> import tempfile
     >>> from eventcargo.simulation import simulate
@@ -116,6 +121,7 @@ def discover(
         config,
         knowledge=knowledge,
         model=model,
+        from_=from_,
         timing=timing,
         resume=resume,
         progress=progress,
@@ -135,6 +141,7 @@ class Discovery:
         *,
         knowledge: Knowledge | None = None,
         model: "DensityModel | None" = None,
+        from_: "Backbone | str | Path | None" = None,
         timing: pl.DataFrame | None = None,
         resume: bool = False,
         progress: OnProgress | None = None,
@@ -146,6 +153,11 @@ class Discovery:
             raise DataError("the data have no labels, so there is no cause to find; read them with labels")
         self.data, self.folder, self.config, self._timing = data, Path(folder), config, timing
         self._knowledge, self._model, self._progress = knowledge, model, progress or (lambda *_: None)
+        if model is not None and from_ is not None:
+            raise ConfigError("model= is not trained, from_= is for training; give one of them")
+        if isinstance(from_, str | Path):
+            from_ = eventcargo.models.huggingface.read_backbone(from_, data.event_names)
+        self._backbone = from_
         self._known = (
             None if knowledge is None else knowledge.resolve(list(data.label_names), list(data.event_names))
         )
@@ -258,6 +270,7 @@ class Discovery:
             progress=self._on_progress,
             deadline=self._schedule.end_of("train"),
             engine=self._engine,
+            from_=self._backbone,
         )
 
     def _extract(self, model: "DensityModel") -> None:
@@ -342,7 +355,8 @@ class Discovery:
 
     def _settings(self) -> dict[str, Any]:
         settings = {name: value for name, value in asdict(self.config).items() if name not in FREE}
-        given = None if self._model is None else self._model.fingerprint
+        model = self._backbone if self._model is None else self._model
+        given = None if model is None else model.fingerprint
         known = None if self._knowledge is None else self._knowledge.fingerprint
         return {**settings, "data": self.data.fingerprint, "model": given, "knowledge": known}
 

@@ -21,7 +21,7 @@ from eventcargo.models.base_rates import Rates
 from eventcargo.models.calibration import Answers, Calibration, Floats, Truth, lead
 from eventcargo.models.counts import Counts
 from eventcargo.models.density import DensityModel, walk
-from eventcargo.models.transformer.model import Transformer
+from eventcargo.models.label_model import LabelModel
 from eventcargo.quality import LabelQuality, Quality
 from eventcargo.statistics.design_effect import Groups
 from eventcargo.statistics.log_loss import Known, log_losses
@@ -162,7 +162,7 @@ MIN_SEQUENCES = 20
 
 
 def appraise(
-    model: Transformer,
+    model: LabelModel,
     kept: EventDataset,
     held: EventDataset,
     unlabelled: bool = False,
@@ -227,7 +227,7 @@ def _first_half(answers: Answers) -> NDArray[np.bool_]:
 
 
 @torch.inference_mode()
-def ask(model: Transformer, data: EventDataset) -> Answers:
+def ask(model: LabelModel, data: EventDataset) -> Answers:
     """The model's label logits at the end of each sequence and at one random position before it."""
     shape = (len(data), len(model.label_names))
     linear = np.empty(shape) if model.linear is not None else None
@@ -243,7 +243,7 @@ def ask(model: Transformer, data: EventDataset) -> Answers:
     return Answers(truth, linear, whole, prefix, data.groups, data.known_matrix())
 
 
-def _ask_before(model: Transformer, data: EventDataset) -> Floats:
+def _ask_before(model: LabelModel, data: EventDataset) -> Floats:
     """The label logits at one random position before the end of each sequence."""
     batches = Batches(data, model.vocabulary, model.max_length)
     at = (np.random.default_rng(0).random(len(data)) * (batches.lengths - 1)).astype(np.int64)
@@ -258,15 +258,16 @@ def _ask_before(model: Transformer, data: EventDataset) -> Floats:
 
 @torch.inference_mode()
 def event_quality(
-    model: Transformer, kept: EventDataset, held: EventDataset, rates: Rates
+    model: LabelModel, kept: EventDataset, held: EventDataset, rates: Rates
 ) -> dict[str, float]:
     """Perplexity of the next event, by the model, by single events and by pairs of neighbours."""
     held = held[: int(np.searchsorted(held.rows.offsets, MAX_EVENTS)) + 1]
     pairs = Counts.fit(kept, model.vocabulary)
     losses = {name: [np.zeros(0)] for name in ("perplexity", "unigram_perplexity", "bigram_perplexity")}
     for _, batch in walk(model, held, tokens=1_024):
-        at = batch.mask & ~batch.at_end
-        following = np.roll(batch.ids, -1, axis=1)[at]
+        following = np.roll(batch.ids, -1, axis=1)
+        at = batch.mask & ~batch.at_end & model.can_follow[following]
+        following = following[at]
         losses["perplexity"].append(_event_losses(model, batch, at, following))
         losses["unigram_perplexity"].append(-np.log(rates.events[following]))
         losses["bigram_perplexity"].append(_event_losses(pairs, batch, at, following))

@@ -26,7 +26,7 @@ def load_model(folder: str | Path, device: "str | torch.device" = "cpu") -> "Den
 
         return Counts.from_pretrained(folder)
     if kind == "huggingface":
-        from eventcargo.models.huggingface import HuggingFace
+        from eventcargo.models.huggingface.model import HuggingFace
 
         return HuggingFace.from_pretrained(folder, device)
     raise DataError(

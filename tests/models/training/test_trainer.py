@@ -18,12 +18,13 @@ from eventcargo.batches import Batches
 from eventcargo.deadline import Deadline
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
 from eventcargo.models.density import label_probabilities
+from eventcargo.models.label_model import LABEL_PARTS
 from eventcargo.models.linear.fit import fit_linear
 from eventcargo.models.training import trainer
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.models.training.trainer import TrainConfig, Training, train
 from eventcargo.models.training.validation import set_aside
-from eventcargo.models.transformer.model import LABEL_PARTS, Transformer, TransformerConfig, transformer_size
+from eventcargo.models.transformer.model import Transformer, TransformerConfig, transformer_size
 from eventcargo.quality import Quality
 from eventcargo.simulation import simulate
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eventcargo.batches import Batch
+from eventcargo.models.label_model import LabelModel
 from eventcargo.models.training.config import LossConfig
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.vocabulary import BOS, PAD, UNK
@@ -121,7 +122,7 @@ def label_loss(logits: Tensor, labels: Tensor, pos_weight: float, known: Tensor 
 
 
 def joint_loss(
-    model: Transformer,
+    model: LabelModel,
     batch: Batch,
     targets: Targets,
     config: LossConfig,
@@ -133,6 +134,7 @@ def joint_loss(
     x, y = model.states(batch, for_labels=needs_labels)
     total = x.new_zeros((), dtype=torch.float32)
     if targets.events_at.any():
+        assert isinstance(model, Transformer)  # no other model trains the next event
         at = torch.as_tensor(targets.events_at, device=x.device)
         following = torch.as_tensor(targets.following[targets.events_at], device=x.device)
         losses = event_loss(model, x[at], following, sampler, drawn)

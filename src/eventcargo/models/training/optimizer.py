@@ -18,6 +18,9 @@ from eventcargo.errors import EventCargoWarning, counted
 from eventcargo.events import EventDataset
 from eventcargo.models.base_rates import Rates
 from eventcargo.models.focused.term import FocusedTerm
+from eventcargo.models.huggingface.backbone import Backbone
+from eventcargo.models.huggingface.model import HuggingFace
+from eventcargo.models.label_model import LabelModel
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.transformer.model import Transformer, TransformerConfig
@@ -160,17 +163,17 @@ def make_model(
     shape: TransformerConfig,
     linear: LinearTerm | None,
     focused: FocusedTerm | None = None,
-) -> Transformer:
-    """An untrained model that starts at the rates of the data."""
-    model = Transformer(
-        shape,
-        vocabulary,
-        data.label_names,
-        value_names=data.value_names,
-        linear=linear,
-        focused=focused,
-        seed=config.seed,
-    )
+    backbone: Backbone | None = None,
+) -> LabelModel:
+    """An untrained model that starts at the rates of the data; with a `backbone`, that is its Tf_x."""
+    terms: dict[str, Any] = {"linear": linear, "focused": focused, "seed": config.seed}
+    names = data.label_names
+    model: LabelModel
+    if backbone is not None:
+        queries, longest = shape.label_queries, shape.max_length
+        model = HuggingFace(backbone, vocabulary, names, max_length=longest, label_queries=queries, **terms)
+    else:
+        model = Transformer(shape, vocabulary, names, value_names=data.value_names, **terms)
     model.start_from(rates.events, rates.labels, rates.time_scale, rates.values)
     absent = np.flatnonzero(data.support == 0)
     if len(absent):
@@ -185,13 +188,14 @@ def make_model(
     return model.placed(config.device)
 
 
-def make_optimizer(model: Transformer, config: TrainConfig) -> RowAdamW:
+def make_optimizer(model: LabelModel, config: TrainConfig) -> RowAdamW:
     """AdamW without decay of embeddings, the next-event head, norms and biases.
 
     The rows of rare event types get few gradients, and decay would erode them in between. With a sampled
     softmax a step reaches few rows, so the model is set to give sparse gradients.
     """
-    model.embedding.sparse = config.is_sampled(len(model.vocabulary))
+    if isinstance(model, Transformer):
+        model.embedding.sparse = config.is_sampled(len(model.vocabulary))
     rows = ("embedding", "event_head")
     decayed = [p for name, p in model.named_parameters() if p.ndim > 1 and not name.startswith(rows)]
     others = [p for name, p in model.named_parameters() if p.ndim < 2 or name.startswith(rows)]

@@ -32,11 +32,15 @@ from eventcargo.models import appraisal
 from eventcargo.models.appraisal import appraise
 from eventcargo.models.base_rates import Rates
 from eventcargo.models.focused.term import FocusedTerm
+from eventcargo.models.huggingface.backbone import Backbone, read_backbone
+from eventcargo.models.huggingface.model import HuggingFace
+from eventcargo.models.label_model import LabelModel
 from eventcargo.models.linear.fit import LinearConfig
 from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.models.pretrained import taken, tensors_fingerprint
 from eventcargo.models.threads import one_thread
 from eventcargo.models.training import validation
+from eventcargo.models.training.backbone import describe, on_backbone
 from eventcargo.models.training.budget import Clock
 from eventcargo.models.training.checkpoint import RunFolder, State
 from eventcargo.models.training.config import TrainConfig
@@ -47,7 +51,7 @@ from eventcargo.models.training.linear_term import run_term
 from eventcargo.models.training.losses import Sampler, draw_targets, hide_types, joint_loss
 from eventcargo.models.training.optimizer import RowAdamW, clip_gradients, make_model, make_optimizer
 from eventcargo.models.training.validation import Held, Validation, set_aside
-from eventcargo.models.transformer.model import Transformer, TransformerConfig
+from eventcargo.models.transformer.config import TransformerConfig
 from eventcargo.progress import OnProgress
 from eventcargo.quality import Quality
 from eventcargo.vocabulary import Vocabulary
@@ -104,14 +108,17 @@ def train(
     progress: OnProgress | None = None,
     deadline: Deadline = NEVER,
     engine: Engine | None = None,
-) -> Transformer:
+    from_: Backbone | str | Path | None = None,
+) -> LabelModel:
     """Train a Transformer on all but the held-out sequences and return the best model of the run.
 
     The linear term is fitted with the settings `linear` if `transformer.linear` is set, or passed as `linear`
     itself together with its `vocabulary`, which defaults to all event types of the data. With `run`,
     checkpoints are written to that folder, `resume=True` continues after an interruption, and the result is
     in `run/model`. The run ends before the deadline if that comes before the limit of its settings. The
-    `engine` fits the linear term and the focused networks: by default, processes on this machine.
+    `engine` fits the linear term and the focused networks: by default, processes on this machine. With
+    `from_`, a causal language model or its folder, that is Tf_x and stays as it is, and only labels are
+    trained; of `transformer`, the parts for labels and `max_length` count.
 
     >>> from eventcargo.simulation import simulate
     >>> data = simulate("chain", sequences=50).data
@@ -130,6 +137,7 @@ def train(
         progress=progress,
         deadline=deadline,
         engine=engine,
+        backbone=read_backbone(from_, data.event_names) if isinstance(from_, str | Path) else from_,
     ).run()
 
 
@@ -149,22 +157,27 @@ class Training:
         progress: OnProgress | None = None,
         deadline: Deadline = NEVER,
         engine: Engine | None = None,
+        backbone: Backbone | None = None,
     ) -> None:
+        if backbone is not None:
+            config, shape = on_backbone(config, shape, data, backbone)
+        self._backbone = backbone
         self._config, self._progress, self._group = config, progress, ProcessGroup.present()
         self._clock = Clock(config, config.checks, self._group, deadline)
         vocabulary = vocabulary or Vocabulary.from_dataset(data, config.min_count)
-        self._folder = _open_folder(run, _settings(data, config, shape, linear, vocabulary), resume)
+        self._folder = _open_folder(run, _settings(data, config, shape, linear, vocabulary, backbone), resume)
         trained, held = set_aside(data, config.held_out, config.seed)
         held = held.select(held.label_rows.lengths > 0) if config.unlabelled else held
         if trained.n_events == 0:
             n_trained = counted(len(trained), "training sequence")
             raise DataError(f"no events in {n_trained}; give data with events")
-        report_cuts(data, shape.max_length)
+        report_cuts(data, shape.max_length, None if backbone is None else backbone.max_length)
         files = None if run is None else Path(run) / "work"
         with engine_or(engine, linear.workers if isinstance(linear, LinearConfig) else 0, files) as where:
             term, focused = self._fit_terms(trained, vocabulary, shape, linear, progress, deadline, where)
         rates = Rates.of(trained, vocabulary, config.unlabelled)
-        self.model = make_model(trained, vocabulary, rates, config, shape, term, focused)
+        self.model = make_model(trained, vocabulary, rates, config, shape, term, focused, backbone)
+        self._known = describe(self.model, data, rates) if isinstance(self.model, HuggingFace) else {}
         self._trained, self._held_out = trained, held
         self.quality: Quality | None = None
         self._check_seconds_each = 0.0
@@ -272,17 +285,16 @@ class Training:
         """Whether this process writes and reports; true for a single process."""
         return self._group.is_main
 
-    def run(self) -> Transformer:
+    def run(self) -> LabelModel:
         """Train until the budget is used up, the model stops improving, or a signal arrives."""
         with one_thread(self._is_small):
             return self._run()
 
     @cached_property
     def _is_small(self) -> bool:
-        blocks = (*self.model.blocks, *self.model.label_blocks)
-        return sum(weight.numel() for block in blocks for weight in block.parameters()) < FEW_WEIGHTS
+        return self.model.n_block_weights < FEW_WEIGHTS
 
-    def _run(self) -> Transformer:
+    def _run(self) -> LabelModel:
         on = [self.model.device] if self.model.device.type == "cuda" else []
         with Listener(self._folder is not None) as listener, torch.random.fork_rng(devices=on):
             if not self.state.finished:
@@ -300,8 +312,9 @@ class Training:
         if self.state.ended:
             self.model.use_term_at_end()
         if self._held is not None and self.model.label_names:
+            predicts_events = self.state.step > 0 or self._backbone is not None
             measured = appraise(
-                self.model, self._trained, self._shown(), self._config.unlabelled, events=self.state.step > 0
+                self.model, self._trained, self._shown(), self._config.unlabelled, events=predicts_events
             )
             self.quality = replace(measured, training=self._account())
         self._save_model()
@@ -360,6 +373,7 @@ class Training:
             "ended": self.state.ended,
             "presence_only": [name for name, effort in named if effort == Effort.PRESENCE],
             "not_fitted": [name for name, effort in named if effort == Effort.NONE],
+            **self._known,
         }
 
     def _helped(self) -> list[str]:
@@ -578,9 +592,11 @@ def _settings(
     shape: TransformerConfig,
     linear: LinearTerm | LinearConfig,
     vocabulary: Vocabulary,
+    backbone: Backbone | None,
 ) -> dict[str, Any]:
     """Everything a run's weights depend on."""
     return {
+        **({} if backbone is None else {"from": backbone.fingerprint}),
         "train": {name: value for name, value in asdict(config).items() if name not in FREE},
         "transformer": asdict(shape),
         "data": data.fingerprint,

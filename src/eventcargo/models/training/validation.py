@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from eventcargo.batches import Batch, Batches
 from eventcargo.events import EventDataset
 from eventcargo.models.calibration import MATTERS, Floats, base_losses, lead
+from eventcargo.models.label_model import LabelModel
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.training.config import LossConfig
-from eventcargo.models.transformer.model import Transformer
 from eventcargo.statistics.log_loss import log_losses
 
 MAX_SEQUENCES, MOST_POSITIONS = 1_000, 2_000
@@ -53,7 +53,7 @@ def set_aside(data: EventDataset, share: float, seed: int) -> tuple[EventDataset
 class Validation:
     """A fixed choice of held-out sequences and of positions before their ends."""
 
-    def __init__(self, data: EventDataset, model: Transformer, config: LossConfig, tokens: int) -> None:
+    def __init__(self, data: EventDataset, model: LabelModel, config: LossConfig, tokens: int) -> None:
         self._batches = Batches(data[:MAX_SEQUENCES], model.vocabulary, model.max_length)
         self._config, self._tokens = config, tokens
         self._groups = data[:MAX_SEQUENCES].groups
@@ -81,7 +81,7 @@ class Validation:
         batch = self._batches.take(np.arange(len(self._alone)))
         return bool((self._alone.sum(axis=0) > MATTERS * base_losses(batch.labels, batch.known)).any())
 
-    def check(self, model: Transformer) -> Held:
+    def check(self, model: LabelModel) -> Held:
         """Losses and label F1 of the model in evaluation mode."""
         rng = np.random.default_rng(0)
         was_training = model.training
@@ -123,14 +123,16 @@ def _mean(values: NDArray[np.float64]) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _score(model: Transformer, batch: Batch, chosen: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
+def _score(model: LabelModel, batch: Batch, chosen: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
     """Next-event losses where `chosen`; label logits, labels, known labels, `at_end` there and at ends."""
     labels_at = chosen | batch.at_end
-    result = model.densities(batch, events_at=chosen, labels_at=labels_at)
+    following = np.roll(batch.ids, -1, axis=1)
+    events_at = chosen & model.can_follow[following]
+    result = model.densities(batch, events_at=events_at, labels_at=labels_at)
     assert result.events is not None
     assert result.labels is not None
-    following = torch.as_tensor(np.roll(batch.ids, -1, axis=1)[chosen], device=result.events.device)
-    events = F.cross_entropy(result.events.float(), following, reduction="none")
+    target = torch.as_tensor(following[events_at], device=result.events.device)
+    events = F.cross_entropy(result.events.float(), target, reduction="none")
     rows = np.nonzero(labels_at)[0]
     labels, logits = batch.labels[rows], result.labels.double().cpu().numpy()
     known = np.ones(labels.shape, bool) if batch.known is None else batch.known[rows]

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
+from eventcargo.models.label_head import LabelHead, LabelQueries
 from eventcargo.models.transformer.config import transformer_size
-from eventcargo.models.transformer.label_head import LabelHead, LabelQueries
 
 WIDTH, LABELS = 4, 3
 

@@ -1,0 +1,200 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import peft
+import pytest
+import torch
+import transformers
+
+from eventcargo import ConfigError, DataError
+from eventcargo.models.huggingface.backbone import Backbone, read_backbone
+from eventcargo.models.huggingface.config import BackboneConfig
+from eventcargo.models.huggingface.files import BackboneFiles
+
+from tests.models.huggingface.elsewhere import llama, other_ids, seeded, write_model, write_tokenizer
+
+NAMES = ("a", "b", "c")
+IDS = other_ids(NAMES)
+TOKENS = np.array([[3, 4, 6, 5, 2], [3, 5, 2, -1, -1]])
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("elsewhere") / "base", llama(7), IDS)
+
+
+@pytest.fixture(scope="module")
+def adapted(base: Path) -> Any:
+    """The base with a LoRA adapter whose weights are not zero."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(base, local_files_only=True)
+    config = peft.LoraConfig(r=2, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
+    model = seeded(lambda: peft.get_peft_model(model, config))
+    for name, weight in model.named_parameters():
+        if "lora_B" in name:
+            weight.data = seeded(lambda like=weight: torch.randn_like(like))
+    return model.eval()
+
+
+@pytest.fixture(scope="module")
+def adapter(adapted: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("adapter")
+    adapted.save_pretrained(folder)
+    return folder
+
+
+def test_an_adapter_is_merged_into_its_model(adapter: Path, adapted: Any) -> None:
+    backbone = read_backbone(adapter, NAMES)
+    found = backbone.logits(TOKENS[:1])
+    with torch.no_grad():
+        expected = adapted(input_ids=torch.from_numpy(TOKENS[:1])).logits
+    assert torch.allclose(found, expected, atol=1e-5)
+    assert not any("lora" in name for name, _ in backbone.model.named_modules())
+
+
+def test_an_adapter_changes_the_model(adapter: Path, base: Path) -> None:
+    with_adapter, without = (read_backbone(folder, NAMES).states(TOKENS) for folder in (adapter, base))
+    assert not torch.allclose(with_adapter, without, atol=0.01)
+
+
+def test_a_saved_adapter_opens_with_its_copied_base_after_the_folder_has_moved(
+    adapter: Path, tmp_path: Path
+) -> None:
+    backbone = read_backbone(adapter, NAMES)
+    places = backbone.save(tmp_path / "saved")
+    moved = (tmp_path / "saved").rename(tmp_path / "moved")
+    assert torch.equal(Backbone.open(moved, places, backbone.ids).states(TOKENS), backbone.states(TOKENS))
+    assert sorted(path.name for path in moved.iterdir()) == ["adapter", "base"]
+
+
+def test_a_saved_reference_holds_the_adapter_alone(adapter: Path, base: Path, tmp_path: Path) -> None:
+    backbone = read_backbone(adapter, NAMES, BackboneConfig(reference=True))
+    places = backbone.save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["adapter"]
+    assert places["base"]["path"] == str(base)
+    assert torch.equal(Backbone.open(tmp_path, places, backbone.ids).states(TOKENS), backbone.states(TOKENS))
+
+
+def test_a_reference_to_files_that_changed_is_refused_with_the_folder(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "base", llama(7), IDS)
+    backbone = read_backbone(folder, NAMES, BackboneConfig(reference=True))
+    places = backbone.save(tmp_path / "saved")
+    llama(7, initializer_range=0.1).save_pretrained(folder)
+    with pytest.raises(DataError, match=r"base is damaged: .* has the checksum .*; put the files"):
+        Backbone.open(tmp_path / "saved", places, backbone.ids)
+
+
+def test_a_reference_to_files_that_are_gone_is_refused_with_the_folder(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "base", llama(7), IDS)
+    backbone = read_backbone(folder, NAMES, BackboneConfig(reference=True))
+    places = backbone.save(tmp_path / "saved")
+    folder.rename(tmp_path / "elsewhere")
+    with pytest.raises(DataError, match=r"base is damaged: config.json cannot be read: No such file"):
+        Backbone.open(tmp_path / "saved", places, backbone.ids)
+
+
+def test_a_model_in_memory_is_saved_whole(tmp_path: Path) -> None:
+    backbone = read_backbone(write_model(tmp_path / "base", llama(7), IDS), NAMES)
+    in_memory = Backbone(backbone.model, backbone.ids)
+    places = in_memory.save(tmp_path / "saved")
+    again = Backbone.open(tmp_path / "saved", places, backbone.ids)
+    assert torch.equal(again.states(TOKENS), backbone.states(TOKENS))
+
+
+def test_the_base_of_an_adapter_may_be_given(adapter: Path, base: Path, tmp_path: Path) -> None:
+    for path in adapter.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    _edit(tmp_path / "adapter_config.json", base_model_name_or_path="meta-llama/Llama-3")
+    with pytest.raises(
+        DataError, match=r"adapter of 'meta-llama/Llama-3', .* nothing is downloaded; .* base="
+    ):
+        BackboneFiles.find(tmp_path)
+    assert BackboneFiles.find(tmp_path, str(base)) == BackboneFiles(base, tmp_path)
+
+
+def _edit(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_a_base_without_an_adapter_is_refused(base: Path) -> None:
+    with pytest.raises(ConfigError, match=r"base='other': .* holds no adapter_config.json; leave it out"):
+        BackboneFiles.find(base, "other")
+
+
+def test_an_adapter_of_another_kind_is_refused_with_its_kind(tmp_path: Path, base: Path) -> None:
+    content = {"peft_type": "PREFIX_TUNING", "base_model_name_or_path": str(base)}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match=r"adapter of type 'PREFIX_TUNING'; merge it .* merge_and_unload"):
+        BackboneFiles.find(tmp_path)
+
+
+def test_pickled_weights_are_refused_by_name(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "base", llama(7), IDS)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(DataError, match=r"weights in pytorch_model.bin, a pickle, which can run any code"):
+        BackboneFiles.find(folder)
+
+
+def test_pickled_weights_of_an_adapter_are_refused_by_name(tmp_path: Path, base: Path) -> None:
+    content = {"peft_type": "LORA", "base_model_name_or_path": str(base)}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(content))
+    (tmp_path / "adapter_model.bin").write_bytes(b"")
+    with pytest.raises(DataError, match=r"weights in adapter_model.bin, a pickle"):
+        BackboneFiles.find(tmp_path)
+
+
+def test_code_in_the_folder_is_not_run(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "base", llama(7), IDS)
+    (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    auto = {"AutoConfig": "evil.Config", "AutoModelForCausalLM": "evil.Model"}
+    _edit(folder / "config.json", auto_map=auto, model_type="evil", architectures=["Model"])
+    with pytest.raises(DataError, match="base is not a causal model of transformers"):
+        read_backbone(folder, NAMES)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("config.json", "holds no config.json"),
+        ("model.safetensors", r"holds no weights: no file ends in \.safetensors"),
+        ("tokenizer.json", "holds no tokenizer"),
+    ],
+)
+def test_a_folder_without_one_of_its_files_is_refused_by_name(
+    tmp_path: Path, name: str, message: str
+) -> None:
+    folder = write_model(tmp_path / "base", llama(7), IDS)
+    (folder / name).unlink()
+    with pytest.raises(DataError, match=message):
+        read_backbone(folder, NAMES)
+
+
+def test_a_truncated_file_of_weights_is_refused(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "base", llama(7), IDS)
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(DataError, match="base is not a causal model of transformers"):
+        read_backbone(folder, NAMES)
+
+
+def test_a_model_with_missing_weights_is_refused_with_their_name(tmp_path: Path) -> None:
+    folder = tmp_path / "base"
+    llama(7).model.save_pretrained(folder)  # without its output layer
+    write_tokenizer(folder, IDS)
+    with pytest.raises(DataError, match=r"lacks 1 weight of the model, such as 'lm_head\.weight'"):
+        read_backbone(folder, NAMES)
+
+
+def test_a_model_with_an_encoder_is_refused(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "base", llama(7), IDS)
+    _edit(folder / "config.json", is_encoder_decoder=True)
+    with pytest.raises(DataError, match="holds an encoder and a decoder; give a causal language model"):
+        BackboneFiles.find(folder)
+
+
+def test_a_file_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("")
+    with pytest.raises(DataError, match="model is no folder; give the folder of a model of transformers"):
+        BackboneFiles.find(tmp_path / "model")
