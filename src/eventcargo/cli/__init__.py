@@ -12,6 +12,7 @@ import gc
 import shlex
 import sys
 import warnings
+from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -72,6 +73,10 @@ POSITIONAL = ("events", "method")
 """Arguments that have no option on the command line."""
 
 
+UNTIL_END = ExitStack()
+"""What a command holds until it ends, however it ends."""
+
+
 class LazyCommands(TyperGroup):
     """A group that lists its commands by name and imports a command only to run it."""
 
@@ -94,7 +99,8 @@ class LazyCommands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with UNTIL_END:
+                return super().invoke(ctx)
         except KeyboardInterrupt:  # caught here because typer would exit silently
             typer.echo("interrupted; no partial output was written", err=True)
             sys.exit(130)

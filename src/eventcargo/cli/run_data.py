@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 import eventcargo
+from eventcargo.cli import UNTIL_END
 from eventcargo.cli.data import Columns
 from eventcargo.cli.source import SourceData, data_of, recall, source_of
 from eventcargo.discovery.run_folder import GRAPH, is_current
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 def hold(run: Path, shared: bool = False) -> None:
     """Hold the folder of a run until the command ends; refused if another command writes to it."""
-    click.get_current_context().with_resource(hold_folder(run, shared=shared))
+    UNTIL_END.enter_context(hold_folder(run, shared=shared))
 
 
 def graph_and_data(
