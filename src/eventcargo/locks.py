@@ -5,15 +5,14 @@ Where the operating system or the storage has no such locks, everybody gets ever
 
 import os
 import platform
+import sys
 from pathlib import Path
 from typing import IO, Self
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None  # type: ignore[assignment]
-
 from eventcargo.errors import ConfigError
+
+if sys.platform != "win32":  # Windows has no such locks
+    import fcntl
 
 IN_USE = ".lock"
 """File, in the folder of a run, that is there and locked while a command writes to the folder."""
@@ -34,7 +33,7 @@ class FileLock:
 
     def take(self, *, wait: bool, shared: bool = False) -> bool:
         """Take the lock, if others hold it only after waiting for them; whether it was taken."""
-        if fcntl is None:
+        if sys.platform == "win32":
             return True
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         while True:
