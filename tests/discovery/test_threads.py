@@ -1,7 +1,20 @@
+import json
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
+from eventcargo import EventDataset, discover, extract, find_rules, fuse, train, verify
+from eventcargo.discovery import DiscoverConfig
+from eventcargo.discovery.run_folder import RunManifest
+from eventcargo.errors import EventCargoWarning
+from eventcargo.fusion.votes import Votes
+from eventcargo.models.density import DensityModel
+from eventcargo.models.training.config import TrainConfig
+from eventcargo.models.transformer.config import FEW_WEIGHTS, TransformerConfig
+from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.simulation import simulate
 
 from tests.reliability import programs
