@@ -2,7 +2,7 @@
 
     python -m benchmarks.scale.mapped --docs docs/scale.md
 
-Fleets of growing size are saved, opened as files mapped into memory, and run by one worker process. Mapped files
+Fleets of growing size are saved, opened as mapped files, and run by one worker process. Mapped files
 do not count: the system takes their memory back when others need it. The slope is by how many bytes a worker
 grows for each byte of the data; where it is about 0, data may be any number of times larger than memory.
 """
@@ -15,6 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,11 +60,11 @@ class Watched(Local):
 
 def _workers() -> list[str]:
     """The processes that this one has started."""
-    return [
-        child
-        for task in Path("/proc/self/task").iterdir()
-        for child in (task / "children").read_text().split()
-    ]
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # a thread that has ended
+            found += (task / "children").read_text().split()
+    return found
 
 
 def main() -> None:

@@ -209,7 +209,7 @@ def _read_backbone(folder: Path) -> nn.Module:
     except ImportError:
         raise ConfigError("this model needs `transformers`; pip install 'eventcargo[hf]'") from None
     try:
-        model: nn.Module = auto.from_pretrained(folder, local_files_only=True)
+        model: nn.Module = auto.from_pretrained(folder, local_files_only=True, use_safetensors=True)
     except Exception as error:  # transformers raises many kinds for a damaged folder
         raise DataError(f"{folder} is not a model of transformers: {error}") from None
     return model
