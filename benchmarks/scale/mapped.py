@@ -15,14 +15,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from eventcargo.discovery import DiscoverConfig, discover
 from eventcargo.engines import Local, Work
 from eventcargo.events import EventDataset
-from eventcargo.memory import private_bytes
+from eventcargo.memory import children, private_bytes
 from eventcargo.simulation import simulate
 
 from benchmarks.record import provenance, save, saved, show
@@ -54,17 +53,8 @@ class Watched(Local):
 
     def _watch(self, name: str, is_over: threading.Event) -> None:
         while not is_over.wait(0.02):
-            most = max(map(private_bytes, _workers()), default=0.0)
+            most = max(map(private_bytes, children()), default=0.0)
             self.memory[name] = max(self.memory.get(name, 0.0), most)
-
-
-def _workers() -> list[str]:
-    """The processes that this one has started."""
-    found = []
-    for task in Path("/proc/self/task").iterdir():
-        with suppress(OSError):  # a thread that has ended
-            found += (task / "children").read_text().split()
-    return found
 
 
 def main() -> None:

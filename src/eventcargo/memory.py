@@ -96,8 +96,22 @@ def private_bytes(process: str = "self") -> float:
     with suppress(OSError):  # one that has ended takes none
         status = (PROC / process / "status").read_text()
         kilobytes = re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", status, re.MULTILINE)
-        total += UNITS["K"] * sum(map(int, kilobytes))
-        for task in (PROC / process / "task").iterdir():
-            with suppress(OSError):
-                total += sum(map(private_bytes, (task / "children").read_text().split()))
+        total = UNITS["K"] * sum(map(int, kilobytes)) + sum(map(private_bytes, children(process)))
     return total
+
+
+def children(process: str = "self") -> list[str]:
+    """The processes that a process has started, once they run a program of their own: until then they share
+    its memory."""
+    found, command = list[str](), (PROC / process / "cmdline").read_bytes()
+    for task in (PROC / process / "task").iterdir():
+        with suppress(OSError):  # a thread that has ended
+            found += (task / "children").read_text().split()
+    return [child for child in found if _command(child) != command]
+
+
+def _command(process: str) -> bytes:
+    try:
+        return (PROC / process / "cmdline").read_bytes()
+    except OSError:
+        return b""
