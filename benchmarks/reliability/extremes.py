@@ -20,7 +20,7 @@ from eventcargo.memory import parse_memory
 from benchmarks.record import RESULTS, provenance, save, saved, show
 from tests.reliability.extremes import FULL, discover
 
-TIGHT = {"5,000 labels": "1G", "200,000 event types": "1G", "one label": "400M"}
+TIGHT = {"5,000 labels": "1G", "200,000 event types": "1G", "one label": "1G"}
 """Extremes that are run with little memory, too."""
 
 GRACE = 60.0

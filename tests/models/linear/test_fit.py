@@ -43,6 +43,7 @@ def test_a_label_is_fitted_to_the_same_bytes_on_columns_that_stay_on_disk(make: 
     with Local(1, tmp_path / "work") as engine:
         made = LabelFits(screening, screen(screening, engine, NEVER))
     work = FitWork(tmp_path / "fits", data.fingerprint, screening.config, 0, 1)
+    (tmp_path / "inputs").mkdir()
     work.save(made, tmp_path / "inputs")
     opened = work.open(tmp_path / "inputs")
     for place in range(LABELS):
@@ -50,6 +51,7 @@ def test_a_label_is_fitted_to_the_same_bytes_on_columns_that_stay_on_disk(make: 
         opened.fit(place, NEVER, 1).write(tmp_path / "opened.npz")
         assert (tmp_path / "made.npz").read_bytes() == (tmp_path / "opened.npz").read_bytes()
     assert opened._shared.keys() == made._shared.keys() == ({0, 1, 2} if data.known is None else {0, 1})
+    assert (opened.candidates.X is None) == (data.known is None)  # the matrix by rows is for labels alone
     for part in opened._shared.values():
         for matrix in (part.whole, part.fitted, part.held_out):
             assert is_mapped(matrix.data)

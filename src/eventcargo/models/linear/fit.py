@@ -113,9 +113,9 @@ def _fit_labels(
                 done += 1
                 if progress is not None:
                     progress("linear term", done, len(order), "labels")
-        X, keys = state.candidates.X, state.candidates.keys
         files = {label: work.path(unit) for unit, label in enumerate(order)}
-        return _Fits.read([files[label] for label in range(len(order))], X.shape[1]), keys
+        paths = [files[label] for label in range(len(order))]
+        return _Fits.read(paths, state.candidates.n_features), state.candidates.keys
 
 
 @dataclass(frozen=True)
@@ -211,6 +211,7 @@ MATRICES = ("whole", "fitted", "held_out")
 
 
 def _matrices(candidates: Candidates, split: Split, rows: Ints | slice) -> Iterator[sp.csc_array]:
+    assert candidates.X is not None, "the features of these sequences were saved"
     X = candidates.X if isinstance(rows, slice) else candidates.X[rows]
     yield X.tocsc()
     yield X[~split.held].tocsc()
@@ -246,6 +247,11 @@ class LabelFits:
         """The studies of several labels, numbered, with their labels and sequences."""
         every = enumerate(self._split.studies)
         return ((number, labels, rows) for number, (labels, rows) in every if len(labels) > 1)
+
+    @property
+    def has_labels_alone(self) -> bool:
+        """Whether some label shares its sequences with no other."""
+        return any(len(labels) == 1 for labels, _ in self._split.studies)
 
     def write_shared(self, folder: Path) -> None:
         """Write the features of labels that share sequences, one matrix at a time."""
@@ -330,7 +336,7 @@ class FitWork(Work[LabelFits]):
 
     def save(self, state: LabelFits, folder: Path) -> None:
         share_data(state.screening.data, self.folder.parent)
-        write_candidates(state.candidates, folder)
+        write_candidates(state.candidates, folder, with_matrix=state.has_labels_alone)
         state.write_shared(folder)
 
     def open(self, folder: Path) -> LabelFits:

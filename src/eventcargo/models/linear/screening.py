@@ -55,11 +55,15 @@ HEADER = 128
 class Candidates:
     """The features that some label may use, and which label may use which."""
 
-    X: sp.csr_array  # (sequences, features)
+    X: sp.csr_array | None  # (sequences, features); None: where it is needed, it was saved by columns
     keys: dict[str, Ints]
     size: int  # of the vocabulary
     columns: list[dict[str, Ints]]  # for each label and family, the columns of X it may use
     is_complete: bool  # whether there was time for all families
+
+    @property
+    def n_features(self) -> int:
+        return sum(map(len, self.keys.values()))
 
 
 @dataclass(frozen=True)
@@ -243,9 +247,10 @@ def screen(screening: Screening, engine: Engine, deadline: Deadline) -> Candidat
         return _joined(screening, [work.read(unit) for unit in units])
 
 
-def write_candidates(candidates: Candidates, folder: Path) -> None:
-    """Write candidates to a folder, as columns that are mapped into memory."""
-    write_matrix(candidates.X, folder / "matrix")
+def write_candidates(candidates: Candidates, folder: Path, with_matrix: bool) -> None:
+    """Write candidates to a folder, as columns that are mapped into memory, with or without their matrix."""
+    if with_matrix and candidates.X is not None:
+        write_matrix(candidates.X, folder / "matrix")
     for family, keys in candidates.keys.items():
         np.save(folder / f"keys-{family}.npy", keys)
         if family != "presence":  # of which a label may use all
@@ -262,9 +267,10 @@ def write_candidates(candidates: Candidates, folder: Path) -> None:
 
 
 def read_candidates(folder: Path) -> Candidates:
-    """The candidates of a folder; their matrix stays on disk and is read when used."""
+    """The candidates of a folder; their matrix, if it was written, stays on disk and is read when used."""
     content = read_document(folder / "candidates.json", *CANDIDATES)
-    X = read_matrix(sp.csr_array, folder / "matrix")
+    path = folder / "matrix"
+    X = read_matrix(sp.csr_array, path) if path.exists() else None
     keys = {family: _mapped(folder / f"keys-{family}.npy") for family in content["families"]}
     columns: list[dict[str, Ints]] = [{} for _ in range(content["labels"])]
     for family in keys:
