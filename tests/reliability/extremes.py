@@ -48,12 +48,10 @@ FULL = {
 
 SMALL = {
     "no label": Extreme(500, 20, 0),
-    "one label": Extreme(500, 20, 1),
-    "as many labels as sequences": Extreme(60, 60, 60, length=10),
-    "a label on every sequence": Extreme(500, 20, 2, always=True),
-    "one event type": Extreme(500, 1, 1, length=1),
-    "more event types than events": Extreme(200, 6_000, 2, length=10),
-    "a sequence of 20,000 events": Extreme(300, 20, 2, longest=20_000),
+    "as many labels as sequences": Extreme(40, 40, 40, length=10),
+    "a label on every sequence": Extreme(300, 20, 1, always=True),
+    "one event type": Extreme(300, 1, 1, length=2),
+    "a sequence of 20,000 events": Extreme(200, 20, 1, length=10, longest=20_000),
 }
 
 
