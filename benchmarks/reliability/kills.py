@@ -82,8 +82,8 @@ def killed(command: str, base: Path, folder: Path, seconds: float, rng: np.rando
             process.send_signal(SIGNALS[name])
             yield name
         process.communicate()
-        if process.returncode == 0:
-            break
+        if process.returncode == 0:  # it ended before it was killed
+            return
         begun = any((folder / one).exists() for one in ("run.json", "linear.safetensors", "edges/plan.json"))
         resume = [COMMANDS[command][1]] if begun and COMMANDS[command][1] else []
     done = run(*arguments(command, base, folder), *resume)

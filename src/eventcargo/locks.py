@@ -37,9 +37,11 @@ class FileLock:
             return True
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         while True:
+            if self._path.is_symlink():
+                raise ConfigError(f"{self._path} is a symbolic link, which no lock is; remove it")
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                file = self._path.open("a+")
+                file = open(self._path, "a+", opener=_not_through_links)  # noqa: SIM115
             except OSError:  # cannot be written: the first real write says so, and what to do
                 return True
             try:
@@ -88,6 +90,10 @@ class FileLock:
             pass  # others share it, or the folder cannot be written any more: the lock goes all the same
         self._file.close()
         self._file = None
+
+
+def _not_through_links(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def hold_folder(folder: str | Path, *, shared: bool = False) -> FileLock:

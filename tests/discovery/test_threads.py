@@ -2,9 +2,31 @@ from pathlib import Path
 
 import pytest
 
+from eventcargo.discovery.run_folder import RunManifest
+from eventcargo.errors import EventCargoWarning
 from eventcargo.simulation import simulate
 
 from tests.reliability import programs
+
+DERIVED = ("edges/plan.json", "votes/plan.json")
+"""Files that name the model by its bytes."""
+
+
+def run_on(threads: int, folder: Path, *options: str) -> dict[str, bytes]:
+    """The files of a run on this many threads, without those that tell the time."""
+    out = folder / f"{threads} threads"
+    done = programs.run(
+        *("discover", folder / "data", "--out", out, *options),
+        before=("env", f"OMP_NUM_THREADS={threads}"),
+    )
+    assert done.code == 0, done.stderr
+    assert RunManifest.read(out).threads == threads
+    paths = [path for path in out.rglob("*") if path.is_file() and path.name not in programs.TIMES]
+    return {str(path.relative_to(out)): path.read_bytes() for path in paths}
+
+
+def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
 
 
 @pytest.mark.slow
@@ -13,15 +35,28 @@ def test_the_number_of_threads_changes_no_byte_of_a_default_run(
 ) -> None:
     simulate("fleet", sequences=2_500, event_types=200, labels=5, seed=101).data.save(tmp_path / "data")
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    found = {}
-    for threads in ("1", "2"):
-        out = tmp_path / threads
-        done = programs.run(
-            *("discover", tmp_path / "data", "--out", out, "--steps", "30"),
-            before=("env", f"OMP_NUM_THREADS={threads}"),
-        )
-        assert done.code == 0, done.stderr
-        paths = [path for path in out.rglob("*") if path.is_file() and path.name not in programs.TIMES]
-        found[threads] = {path.relative_to(out): path.read_bytes() for path in paths}
-    assert Path("model/model.safetensors") in found["1"]
-    assert [name for name in found["1"] if found["1"][name] != found["2"].get(name)] == []
+    one, two = (run_on(threads, tmp_path, "--steps", "30") for threads in (1, 2))
+    assert "model/model.safetensors" in one
+    assert differing(one, two) == []
+
+
+@pytest.mark.slow
+def test_threads_change_only_the_weights_of_a_large_network_and_no_edge_vote_graph_rule_or_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulate("chain", sequences=300, labels=2, seed=101).data.save(tmp_path / "data")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    one, two = (run_on(threads, tmp_path, "--size", "base", "--steps", "2") for threads in (1, 2))
+    assert {"graph.parquet", "rules.json", "verdicts.json"} <= one.keys()
+    assert set(differing(one, two)) <= {"model/model.safetensors", "model/config.json", *DERIVED}
+
+
+def test_training_that_goes_on_with_other_threads_warns_where_they_matter(tmp_path: Path) -> None:
+    manifest = RunManifest.begin(tmp_path, {}, resume=False)
+    manifest.note_threads(1, matter=True)
+    again = RunManifest.begin(tmp_path, {}, resume=True)
+    again.note_threads(1, matter=True)
+    again.note_threads(2, matter=False)
+    with pytest.warns(EventCargoWarning, match="training began on 2 threads and goes on with 4"):
+        again.note_threads(4, matter=True)
+    assert RunManifest.read(tmp_path).threads == 4

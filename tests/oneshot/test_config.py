@@ -1,7 +1,7 @@
 import pytest
 
 from eventcargo.errors import ConfigError
-from eventcargo.oneshot.config import ExtractConfig, memory
+from eventcargo.oneshot.config import ExtractConfig
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,3 @@ def test_a_cut_is_pooled_where_it_is_used(config: ExtractConfig, pools: bool) ->
 def test_bad_settings_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ExtractConfig(**settings)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("text", "size"), [("800M", 800 * 2**20), ("4g", 2**32), ("2 GB", 2**31), ("9", 9)])
-def test_sizes_are_read(text: str, size: float) -> None:
-    assert memory(text) == size

@@ -28,6 +28,17 @@ def test_lists_are_joined_in_csv(tmp_path: Path) -> None:
     assert read.rows() == [("a", 0.25, "x, y, z"), ("b", 0.5, ""), ("c", 1.0, "ü")]
 
 
+def test_no_name_in_csv_is_a_formula(tmp_path: Path) -> None:
+    names = ["=cmd|'/c calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "a=b", "1-2"]
+    table = pl.DataFrame({"id": names, "=1+1": -1.5, "labels": [["=a", "b"]] * len(names)})
+    list(write_tables(tmp_path / "t.csv", iter([table])))
+    read = pl.read_csv(tmp_path / "t.csv")
+    assert read.columns == ["id", "'=1+1", "labels"]
+    assert read["id"].to_list() == ["'" + name for name in names[:5]] + names[5:]
+    assert set(read["labels"]) == {"'=a, b"}
+    assert set(read["'=1+1"]) == {-1.5}
+
+
 def test_a_failure_leaves_no_file(tmp_path: Path) -> None:
     def broken():  # type: ignore[no-untyped-def]
         yield PARTS[0]

@@ -28,6 +28,7 @@ from eventcargo.files import atomic_file
 from eventcargo.io.config import ReadConfig
 from eventcargo.io.graph_paths import check_graph_file, check_graph_path
 from eventcargo.knowledge import Knowledge
+from eventcargo.memory import limit_memory
 from eventcargo.models.huggingface.config import BackboneConfig
 from eventcargo.models.training.interrupt import Interrupted
 from eventcargo.progress import progress_bars
@@ -86,7 +87,8 @@ def discover(
         check_graph_file(truth)
     known = None if knowledge is None else Knowledge.read(knowledge)
     true_graph = None if truth is None else eventcargo.read_graph(truth)
-    loaded = source.build() if dry_run else read_in_time(source, config.max_time, began)
+    with limit_memory(config.max_memory):
+        loaded = source.build() if dry_run else read_in_time(source, config.max_time, began)
     data = loaded.data
     if dry_run:
         _print_estimate(data, config, as_json)
@@ -189,6 +191,7 @@ def _content(results: "RunResults", out: Path, scores: "Scores | None", loaded: 
 
 def _print_estimate(data: "EventDataset", config: DiscoverConfig, as_json: bool) -> None:
     plan = estimate(data, config)
+    plan.workers_within(config.max_memory)  # refuses what does not fit
     if as_json:
         steps = [{"stage": s.stage, "what": s.words, "seconds": round(s.seconds)} for s in plan.steps]
         about = {"seconds": round(plan.seconds), "bytes": round(plan.bytes), "settings": asdict(config)}

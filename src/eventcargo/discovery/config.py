@@ -7,6 +7,7 @@ from eventcargo.config import Settings, setting
 from eventcargo.durations import parse_duration
 from eventcargo.errors import ConfigError, argument
 from eventcargo.fusion.config import FuseConfig
+from eventcargo.memory import parse_memory
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.transformer.config import SIZES, TransformerConfig, transformer_size
 from eventcargo.oneshot.config import ExtractConfig
@@ -54,12 +55,16 @@ class DiscoverConfig(Settings):
     """device to compute on: cpu, cuda, cuda:1, ..."""
     workers: int = setting(0, ge=0)
     """worker processes; 0: one per core where that pays; does not change the result"""
+    max_memory: str = ""
+    """most memory that the run may take, its workers included, such as 4G; empty: no limit; does not change
+    the result"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.size and self.size not in SIZES:
             raise ConfigError(f"{argument('size', self.size)}: use {', '.join(SIZES)}")
         parse_duration(self.max_time, "max_time")
+        parse_memory(self.max_memory)
         for stage in (self.transformer, self.train, self.extract, self.fuse):
             assert stage  # creating its config checks the settings of a stage
 

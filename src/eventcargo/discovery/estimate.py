@@ -4,12 +4,14 @@ The cost of a stage is a sum: so many seconds for a run, an event, a label and s
 fitted to processor seconds on one core of a small machine (docs/results.md, "How cost grows").
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventcargo.discovery.config import TRIAL, DiscoverConfig
-from eventcargo.errors import counted
+from eventcargo.errors import ConfigError, argument, counted
+from eventcargo.memory import parse_memory, show_memory
 from eventcargo.models.transformer.config import SIZES, TransformerConfig
 
 if TYPE_CHECKING:
@@ -140,6 +142,20 @@ class Estimate:
     def seconds(self) -> float:
         return sum(step.seconds for step in self.steps)
 
+    def workers_within(self, max_memory: str) -> int:
+        """Processes that may work side by side within an amount of memory, such as 4G; 0: any number.
+
+        A worker counts as much as the process that started it, which holds all that workers read. An amount
+        in which not even one process fits is refused.
+        """
+        limit = parse_memory(max_memory)
+        if self.bytes > limit:
+            raise ConfigError(
+                f"{argument('max_memory', max_memory)}: a run on these data takes about "
+                f"{show_memory(self.bytes)}; allow more, or take part of the sequences, event types or labels"
+            )
+        return 0 if math.isinf(limit) else max(1, int(limit / self.bytes) - 1)
+
 
 def estimate(data: "EventDataset", config: DiscoverConfig) -> Estimate:
     """The plan of a run on these data.
@@ -174,7 +190,7 @@ def stage_costs(data: "EventDataset", config: DiscoverConfig) -> dict[str, float
     cost = {stage: weigh(terms, _amounts_of(data, config)) for stage, terms in COSTS.items()}
     n_pairs = len(data.label_names) * len(data.event_names)
     cost["focused"] = SURVEY_SECONDS * min(1.0, len(data) / SURVEYED) + SURVEY_A_PAIR * n_pairs
-    cost["network"] *= _weights_of_blocks(config.transformer) / _weights_of_blocks(SIZES["small"])
+    cost["network"] *= config.transformer.weights_of_blocks / SIZES["small"].weights_of_blocks
     left_out = {
         "linear term": not config.transformer.linear,
         "focused": not _has_focused(config),
@@ -187,7 +203,7 @@ def least_network_seconds(data: "EventDataset", config: DiscoverConfig) -> float
     """Processor seconds of the least for which a network is begun: two checks, two steps, the measurement."""
     length = min(data.n_events / max(len(data), 1), config.max_length)
     positions = LEAST_SEQUENCES * length + LEAST_POSITIONS
-    return SECONDS_A_WEIGHT * _weights_of_blocks(config.transformer) * positions
+    return SECONDS_A_WEIGHT * config.transformer.weights_of_blocks * positions
 
 
 def least_phase_1_seconds(data: "EventDataset", config: DiscoverConfig) -> float:
@@ -195,7 +211,7 @@ def least_phase_1_seconds(data: "EventDataset", config: DiscoverConfig) -> float
     labelled = int((data.label_rows.lengths > 0).sum()) / max(len(data), 1)
     length = min(data.n_events / max(len(data), 1), config.max_length)
     positions = PASSES * min(BLOCK, len(data)) * labelled * length
-    return SECONDS_A_WEIGHT * _weights_of_blocks(config.transformer) * positions
+    return SECONDS_A_WEIGHT * config.transformer.weights_of_blocks * positions
 
 
 def _amounts_of(data: "EventDataset", config: DiscoverConfig) -> dict[str, float]:
@@ -275,10 +291,4 @@ def _is_tried(config: DiscoverConfig) -> bool:
 def count_weights(shape: TransformerConfig, n_event_types: int, n_labels: int) -> int:
     """The approximate number of weights of a Transformer."""
     ends = n_event_types * (1 if shape.tied else 2) + (4 if shape.label_queries else 2) * n_labels
-    return ends * shape.width + _weights_of_blocks(shape)
-
-
-def _weights_of_blocks(shape: TransformerConfig) -> int:
-    width, blocks = shape.width, shape.layers + 2 * shape.label_layers
-    block = 4 * width * width + (3 if shape.activation == "swiglu" else 2) * width * shape.feedforward
-    return blocks * block
+    return ends * shape.width + shape.weights_of_blocks

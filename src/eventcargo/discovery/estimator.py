@@ -81,6 +81,7 @@ class Cargo(WithParameters):
         seed: int = 0,
         device: str = "cpu",
         n_jobs: int | None = None,
+        max_memory: str = "",
         engine: str = "local",
         address: str = "",
         show_progress: bool = False,
@@ -98,6 +99,7 @@ class Cargo(WithParameters):
         self.seed = seed
         self.device = device
         self.n_jobs = n_jobs
+        self.max_memory = max_memory
         self.engine = engine
         self.address = address
         self.show_progress = show_progress

@@ -11,7 +11,7 @@ from eventcargo import io
 from eventcargo.checksums import file_checksum
 from eventcargo.cohort.config import COHORT, TIMING, Cohort, write_cohort
 from eventcargo.discovery.artefacts import Artefacts
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
 from eventcargo.files import atomic_file, check_same_settings, read_document, sweep, write_document
 from eventcargo.typed import parse_as
 from eventcargo.verdicts import Verdict, verdict_notes, write_verdicts
@@ -240,6 +240,8 @@ class RunManifest:
     done: list[str] = field(default_factory=list)
     model: dict[str, str] = field(default_factory=dict)
     """checksums of the files of the model that the run trained or was given"""
+    threads: int = 0
+    """threads on which a network was trained; 0: none so far"""
 
     @classmethod
     def begin(cls, folder: Path, settings: Mapping[str, Any], resume: bool) -> "RunManifest":
@@ -274,6 +276,7 @@ class RunManifest:
                 parse_as(dict[str, float], content.get("seconds"), "seconds"),
                 parse_as(list[str], content.get("done"), "done"),
                 parse_as(dict[str, str], content.get("model"), "model"),
+                parse_as(int, content.get("threads", 0), "threads"),
             )
         except DataError as error:
             raise DataError(f"{path} is damaged: {error}; {ANEW}") from None
@@ -314,6 +317,18 @@ class RunManifest:
         folder = self.path.parent / MODEL
         return {name: file_checksum(folder / name) for name in MODEL_FILES if (folder / name).exists()}
 
+    def note_threads(self, threads: int, matter: bool) -> None:
+        """Record the threads of training; warn if they `matter` and are others than before."""
+        if matter and self.threads not in (0, threads):
+            warnings.warn(
+                f"training began on {counted(self.threads, 'thread')} and goes on with {threads:,}: the last "
+                "digits of weights depend on that; to repeat a run to the bit, set OMP_NUM_THREADS",
+                EventCargoWarning,
+                stacklevel=2,
+            )
+        self.threads = threads
+        self.write()
+
     def note(self, stage: str, seconds: float) -> None:
         """Record the seconds that a stage has taken so far."""
         self.seconds[stage] = seconds
@@ -325,6 +340,7 @@ class RunManifest:
             "seconds": {name: round(value, 1) for name, value in self.seconds.items()},
             "done": self.done,
             "model": self.model,
+            "threads": self.threads,
         }
         write_document(self.path, FORMAT, FORMAT_VERSION, content)
 

@@ -5,6 +5,7 @@ continues with the first stage that is not done; training and phase 1 continue i
 """
 
 import logging
+import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -19,6 +20,7 @@ import eventcargo.models.huggingface
 from eventcargo.baselines import find_boundaries
 from eventcargo.deadline import warn_of_left_out
 from eventcargo.discovery.config import DiscoverConfig
+from eventcargo.discovery.estimate import estimate
 from eventcargo.discovery.results import (
     RunResults,
     load_run_model,
@@ -55,6 +57,8 @@ from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
 from eventcargo.locks import hold_folder
 from eventcargo.logs import timed
+from eventcargo.memory import limit_memory
+from eventcargo.models.transformer.config import FEW_WEIGHTS
 from eventcargo.progress import OnProgress
 from eventcargo.report import write_report
 from eventcargo.rules import find_rules
@@ -78,7 +82,7 @@ NOTED_EVERY = 10.0
 TRAINING_FILES = ("linear.safetensors", "focused.safetensors", "checkpoint.safetensors", MODEL)
 """Files that training writes to the folder of a run; if one exists, training has begun."""
 
-FREE = ("device", "workers")
+FREE = ("device", "workers", "max_memory")
 """Settings that change how the result is computed, but not the result."""
 
 
@@ -161,6 +165,7 @@ class Discovery:
         self._known = (
             None if knowledge is None else knowledge.resolve(list(data.label_names), list(data.event_names))
         )
+        self._most_workers = estimate(data, config).workers_within(config.max_memory)
         if not (self.folder / RUN).exists():
             Schedule(data, config, began).refuse_too_short()
         self._wanted_engine = engine
@@ -174,7 +179,7 @@ class Discovery:
 
     def run(self) -> RunResults:
         """Run every stage that is not done yet."""
-        with self._lock, self._made_engine() as self._engine:
+        with self._lock, limit_memory(self.config.max_memory), self._made_engine() as self._engine:
             if self._is_sharded:  # others may have gone on while this one waited
                 self.manifest = RunManifest.begin(self.folder, self._settings(), resume=True)
             results = self._run()
@@ -183,9 +188,14 @@ class Discovery:
 
     def _made_engine(self) -> Engine:
         if isinstance(self._wanted_engine, EngineConfig):
-            return make_engine(self._wanted_engine, self._path(WORK).absolute(), self.config.workers)
+            return make_engine(self._wanted_engine, self._path(WORK).absolute(), self._n_workers())
         self._wanted_engine.folder = self._path(WORK).absolute()
         return self._wanted_engine
+
+    def _n_workers(self) -> int:
+        """Processes of the local engine: as many as wanted and as fit; 0: one per core where that pays."""
+        wanted, most = self.config.workers, self._most_workers
+        return wanted if not most or (wanted or os.cpu_count() or 1) <= most else most
 
     def _run(self) -> RunResults:
         with self._schedule.measured(self._engine):
@@ -261,6 +271,7 @@ class Discovery:
             if not self._path(MODEL).exists():
                 self._model.save_pretrained(self._path(MODEL))
             return self._model
+        self._note_threads()
         return eventcargo.train(
             self.data,
             self.config.train,
@@ -272,6 +283,13 @@ class Discovery:
             engine=self._engine,
             from_=self._backbone,
         )
+
+    def _note_threads(self) -> None:
+        """Record the threads of training: the sums of a large network are divided among them."""
+        import torch  # no earlier: until now the run needed none of it
+
+        is_large = self.config.transformer.weights_of_blocks >= FEW_WEIGHTS
+        self.manifest.note_threads(torch.get_num_threads(), is_large)
 
     def _extract(self, model: "DensityModel") -> None:
         eventcargo.extract(

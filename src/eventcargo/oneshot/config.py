@@ -1,14 +1,12 @@
 """Settings of phase 1: which tests run on which sequences, and which strength makes an edge."""
 
-import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
 from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError, argument
-
-UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+from eventcargo.memory import parse_memory
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ class ExtractConfig(CasesConfig, PrefixConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        memory(self.max_memory)
+        parse_memory(self.max_memory)
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -132,17 +130,3 @@ class ExtractConfig(CasesConfig, PrefixConfig):
         names = PrefixConfig.__dataclass_fields__
         own = replace(PrefixConfig(), **{name: getattr(self, name) for name in names})
         return PAPER if self.paper else own
-
-
-def memory(text: str) -> float:
-    """Bytes of a size such as `1.5G`; an empty text means no limit.
-
-    >>> memory("1.5G"), memory("")
-    (1610612736.0, inf)
-    """
-    if not text:
-        return float("inf")
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)B?", text.strip().upper())
-    if not match or float(match[1]) == 0:
-        raise ConfigError(f"{argument('max_memory', text)}: use a number with M or G, such as 800M or 4G")
-    return float(match[1]) * UNITS[match[2]]

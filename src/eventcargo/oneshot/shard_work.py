@@ -13,11 +13,12 @@ from eventcargo.edges import EdgeFolder
 from eventcargo.engines.work import Work
 from eventcargo.errors import ConfigError, argument
 from eventcargo.events import EventDataset
+from eventcargo.memory import parse_memory
 from eventcargo.models.density import DensityModel
 from eventcargo.models.loading import load_model
 from eventcargo.models.threads import one_thread
 from eventcargo.oneshot.cases import Cases, read_cases, write_cases
-from eventcargo.oneshot.config import ExtractConfig, memory
+from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.score_shard import BLOCK, blocks, configured_tests, score_shard, sequence_seeds
 from eventcargo.shared_data import share_data, shared_data
 
@@ -124,7 +125,7 @@ def workers_of(model: DensityModel, config: ExtractConfig, deadline: Deadline = 
     """
     passes = "prefix" in config.tests or bool((~model.linear_labels).any())
     movable = model.can_be_saved and model.device.type == "cpu"
-    fitting = memory(config.max_memory) / (PROCESS_BYTES + 2 * model.n_bytes)
+    fitting = parse_memory(config.max_memory) / (PROCESS_BYTES + 2 * model.n_bytes)
     if fitting < 1:
         raise ConfigError(
             f"{argument('max_memory', config.max_memory)} is too small; one worker needs "

@@ -33,8 +33,10 @@ from eventcargo.models.linear.screening import (
     Split,
     plan_of,
     read_candidates,
+    read_matrix,
     screen,
     write_candidates,
+    write_matrix,
 )
 from eventcargo.models.linear.settings import LinearConfig
 from eventcargo.models.linear.term import Effort, LinearTerm
@@ -111,9 +113,9 @@ def _fit_labels(
                 done += 1
                 if progress is not None:
                     progress("linear term", done, len(order), "labels")
-        X, keys = state.candidates.X, state.candidates.keys
         files = {label: work.path(unit) for unit, label in enumerate(order)}
-        return _Fits.read([files[label] for label in range(len(order))], X.shape[1]), keys
+        paths = [files[label] for label in range(len(order))]
+        return _Fits.read(paths, state.candidates.n_features), state.candidates.keys
 
 
 @dataclass(frozen=True)
@@ -191,18 +193,39 @@ class _Part:
         return 0 < int(self.split.held.sum()) < len(self.split.held)
 
     @classmethod
-    def of(cls, candidates: Candidates, split: Split, rows: Ints | slice) -> "_Part":
-        X, own = candidates.X if isinstance(rows, slice) else candidates.X[rows], split.take(rows)
-        whole, fitted, held_out = (part.tocsc() for part in (X, X[~own.held], X[own.held]))
+    def of(
+        cls, candidates: Candidates, split: Split, rows: Ints | slice, saved: Path | None = None
+    ) -> "_Part":
+        """The features of some sequences: mapped into memory where they were saved, or else made."""
+        own = split.take(rows)
+        if saved is not None:
+            whole, fitted, held_out = (read_matrix(sp.csc_array, saved / name) for name in MATRICES)
+        else:
+            whole, fitted, held_out = _matrices(candidates, own, rows)
         everywhere = Ubiquitous.of(whole, candidates.keys, candidates.size, MIN_POSITIVES)
         return cls(rows, own, whole, fitted, held_out, everywhere)
 
 
-class LabelFits:
-    """Fits labels, which are numbered the most frequent first."""
+MATRICES = ("whole", "fitted", "held_out")
+"""The features of all sequences of a part, of those fitted and of those held out, each by columns."""
 
-    def __init__(self, screening: Screening, candidates: Candidates) -> None:
-        self.screening, self.candidates = screening, candidates
+
+def _matrices(candidates: Candidates, split: Split, rows: Ints | slice) -> Iterator[sp.csc_array]:
+    assert candidates.X is not None, "the features of these sequences were saved"
+    X = candidates.X if isinstance(rows, slice) else candidates.X[rows]
+    yield X.tocsc()
+    yield X[~split.held].tocsc()
+    yield X[split.held].tocsc()
+
+
+class LabelFits:
+    """Fits labels, which are numbered the most frequent first.
+
+    `saved` is the folder with the features of labels that share sequences, if they were written there.
+    """
+
+    def __init__(self, screening: Screening, candidates: Candidates, saved: Path | None = None) -> None:
+        self.screening, self.candidates, self._saved = screening, candidates, saved
         self._config, self._split, self._by_label = screening.config, screening.split, screening.by_label
         self._rows = {label: rows for labels, rows in self._split.studies for label in labels.tolist()}
         self._spent, self._done = 0.0, 0
@@ -215,10 +238,27 @@ class LabelFits:
     def _shared(self) -> dict[int, _Part]:
         """The sequences of labels that share them."""
         shared = dict[int, _Part]()
-        for labels, rows in self._split.studies:
-            if len(labels) > 1:
-                shared |= dict.fromkeys(labels.tolist(), _Part.of(self.candidates, self._split, rows))
+        for number, labels, rows in self._shared_studies():
+            saved = None if self._saved is None else self._saved / f"study-{number}"
+            shared |= dict.fromkeys(labels.tolist(), _Part.of(self.candidates, self._split, rows, saved))
         return shared
+
+    def _shared_studies(self) -> Iterator[tuple[int, Ints, Ints | slice]]:
+        """The studies of several labels, numbered, with their labels and sequences."""
+        every = enumerate(self._split.studies)
+        return ((number, labels, rows) for number, (labels, rows) in every if len(labels) > 1)
+
+    @property
+    def has_labels_alone(self) -> bool:
+        """Whether some label shares its sequences with no other."""
+        return any(len(labels) == 1 for labels, _ in self._split.studies)
+
+    def write_shared(self, folder: Path) -> None:
+        """Write the features of labels that share sequences, one matrix at a time."""
+        for number, _, rows in self._shared_studies():
+            matrices = _matrices(self.candidates, self._split.take(rows), rows)
+            for name, matrix in zip(MATRICES, matrices, strict=True):
+                write_matrix(matrix, folder / f"study-{number}" / name)
 
     def fit(self, place: int, deadline: Deadline, n_places: int) -> _Fitted:
         """The fit of the label at this place of the order; `n_places` are fitted side by side."""
@@ -296,12 +336,13 @@ class FitWork(Work[LabelFits]):
 
     def save(self, state: LabelFits, folder: Path) -> None:
         share_data(state.screening.data, self.folder.parent)
-        write_candidates(state.candidates, folder)
+        write_candidates(state.candidates, folder, with_matrix=state.has_labels_alone)
+        state.write_shared(folder)
 
     def open(self, folder: Path) -> LabelFits:
         data = shared_data(self.data, self.folder.parent)
         screening = Screening(data, Vocabulary(()), 0, self.config, self.seed)
-        return LabelFits(screening, read_candidates(folder))
+        return LabelFits(screening, read_candidates(folder), folder)
 
     def do(self, state: LabelFits, unit: int) -> None:
         with threadpool_limits(1, "blas"):  # labels are fitted side by side

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -55,11 +55,15 @@ HEADER = 128
 class Candidates:
     """The features that some label may use, and which label may use which."""
 
-    X: sp.csr_array  # (sequences, features)
+    X: sp.csr_array | None  # (sequences, features); None: where it is needed, it was saved by columns
     keys: dict[str, Ints]
     size: int  # of the vocabulary
     columns: list[dict[str, Ints]]  # for each label and family, the columns of X it may use
     is_complete: bool  # whether there was time for all families
+
+    @property
+    def n_features(self) -> int:
+        return sum(map(len, self.keys.values()))
 
 
 @dataclass(frozen=True)
@@ -243,11 +247,10 @@ def screen(screening: Screening, engine: Engine, deadline: Deadline) -> Candidat
         return _joined(screening, [work.read(unit) for unit in units])
 
 
-def write_candidates(candidates: Candidates, folder: Path) -> None:
-    """Write candidates to a folder, as columns that are mapped into memory."""
-    X = candidates.X
-    for name in ("data", "indices", "indptr"):
-        np.save(folder / f"{name}.npy", getattr(X, name))
+def write_candidates(candidates: Candidates, folder: Path, with_matrix: bool) -> None:
+    """Write candidates to a folder, as columns that are mapped into memory, with or without their matrix."""
+    if with_matrix and candidates.X is not None:
+        write_matrix(candidates.X, folder / "matrix")
     for family, keys in candidates.keys.items():
         np.save(folder / f"keys-{family}.npy", keys)
         if family != "presence":  # of which a label may use all
@@ -255,7 +258,6 @@ def write_candidates(candidates: Candidates, folder: Path) -> None:
             np.save(folder / f"columns-{family}.npy", np.concatenate([np.zeros(0, np.int64), *own]))
             np.save(folder / f"ends-{family}.npy", np.cumsum([len(each) for each in own], dtype=np.int64))
     content = {
-        "shape": X.shape,
         "families": list(candidates.keys),
         "size": candidates.size,
         "labels": len(candidates.columns),
@@ -265,16 +267,35 @@ def write_candidates(candidates: Candidates, folder: Path) -> None:
 
 
 def read_candidates(folder: Path) -> Candidates:
-    """The candidates of a folder; their matrix stays on disk and is read when used."""
+    """The candidates of a folder; their matrix, if it was written, stays on disk and is read when used."""
     content = read_document(folder / "candidates.json", *CANDIDATES)
-    data, indices, indptr = (_mapped(folder / f"{name}.npy") for name in ("data", "indices", "indptr"))
-    X = sp.csr_array((data, indices, indptr), shape=tuple(content["shape"]))
+    path = folder / "matrix"
+    X = read_matrix(sp.csr_array, path) if path.exists() else None
     keys = {family: _mapped(folder / f"keys-{family}.npy") for family in content["families"]}
     columns: list[dict[str, Ints]] = [{} for _ in range(content["labels"])]
     for family in keys:
         for label, own in enumerate(_columns_of(folder, family, len(keys[family]), len(columns))):
             columns[label][family] = own
     return Candidates(X, keys, content["size"], columns, content["complete"])
+
+
+PARTS = ("data", "indices", "indptr", "shape")
+"""The arrays of a sparse matrix."""
+
+Sparse = TypeVar("Sparse", sp.csr_array, sp.csc_array)
+
+
+def write_matrix(matrix: sp.csr_array | sp.csc_array, folder: Path) -> None:
+    """Write a sparse matrix to a folder, as arrays that are mapped into memory."""
+    folder.mkdir(parents=True)
+    for name in PARTS:
+        np.save(folder / f"{name}.npy", getattr(matrix, name))
+
+
+def read_matrix(kind: type[Sparse], folder: Path) -> Sparse:
+    """The matrix of a folder, by rows or by columns as it was written; it stays on disk until it is used."""
+    data, indices, indptr, shape = (_mapped(folder / f"{name}.npy") for name in PARTS)
+    return kind((data, indices, indptr), shape=tuple(shape.tolist()))
 
 
 def _columns_of(folder: Path, family: str, n_keys: int, n_labels: int) -> list[Ints]:

@@ -51,7 +51,7 @@ from eventcargo.models.training.linear_term import run_term
 from eventcargo.models.training.losses import Sampler, draw_targets, hide_types, joint_loss
 from eventcargo.models.training.optimizer import RowAdamW, clip_gradients, make_model, make_optimizer
 from eventcargo.models.training.validation import Held, Validation, set_aside
-from eventcargo.models.transformer.config import TransformerConfig
+from eventcargo.models.transformer.config import FEW_WEIGHTS, TransformerConfig
 from eventcargo.progress import OnProgress
 from eventcargo.quality import Quality
 from eventcargo.vocabulary import Vocabulary
@@ -87,10 +87,6 @@ WARM = 0.5
 
 WARMING = 0.2
 """Share of the trial in which the learning rate rises."""
-
-FEW_WEIGHTS = 1_000_000
-"""A network with fewer weights in its blocks runs on one thread: its steps are so short that threads mostly
-wait for each other, all the more where other programs use the cores."""
 
 SMOOTHING = 0.98
 """Weight of the past in the reported loss."""

@@ -8,6 +8,10 @@ from eventcargo.config import Settings, setting
 from eventcargo.errors import ConfigError, DataError, argument
 from eventcargo.vocabulary import MARKS
 
+FEW_WEIGHTS = 1_000_000
+"""A network with fewer weights in its blocks runs on one thread: its steps are so short that threads mostly
+wait for each other, all the more where other programs use the cores."""
+
 
 @dataclass(frozen=True)
 class TransformerConfig(Settings):
@@ -47,6 +51,13 @@ class TransformerConfig(Settings):
                 f"{argument('width', self.width)}: with {self.heads} heads it must be a multiple of "
                 f"{2 * self.heads}"
             )
+
+    @property
+    def weights_of_blocks(self) -> int:
+        """About how many weights the blocks of Tf_x and Tf_y have."""
+        matrices = 3 if self.activation == "swiglu" else 2
+        block = 4 * self.width * self.width + matrices * self.width * self.feedforward
+        return (self.layers + 2 * self.label_layers) * block
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "TransformerConfig":
