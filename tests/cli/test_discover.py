@@ -12,6 +12,7 @@ from eventcargo import LabelGraph, read_graph
 from eventcargo.cli.boundaries import print_boundaries
 from eventcargo.simulation import simulate
 
+from ..io.test_workbooks import sheet_names
 from .program import run, run_json
 
 QUICK = ("--preset", "fast", "--steps", "3", "--workers", "1")
@@ -72,6 +73,18 @@ def test_a_finished_run_is_told_again_by_resume(done: Path, tables: tuple[str, .
     assert (done / "graph.parquet").stat().st_mtime_ns == before
 
 
+def test_the_graph_is_exported_to_files_of_any_format(
+    done: Path, tables: tuple[str, ...], tmp_path: Path
+) -> None:
+    files = [tmp_path / name for name in ("graph.xlsx", "graph.svg", "graph.csv")]
+    exports = [part for file in files for part in ("--export", file)]
+    told = run("discover", *tables, "--out", done, *QUICK, "--resume", *exports, "-v").stderr
+    assert sheet_names(files[0]) == ["edges", "labels", "rules", "verdicts"]
+    assert "L000" in files[1].read_text("utf-8")
+    assert read_graph(files[2]).boundaries == read_graph(done / "graph.parquet").boundaries
+    assert "train: was done before" in told
+
+
 def test_a_run_is_not_written_over(done: Path, tables: tuple[str, ...]) -> None:
     assert "holds a run already" in run("discover", *tables, "--out", done, *QUICK, code=1).stderr
 
@@ -98,6 +111,7 @@ def test_a_dry_run_tells_scripts_its_stages(tables: tuple[str, ...], tmp_path: P
         (("--max-time", "1ms"), "--max-time 1ms: "),
         (("--criterion", "majority"), "majority"),
         (("--truth", "missing.parquet"), "missing.parquet"),
+        (("--export", "graph.doc"), "graph.doc has an unknown ending"),
         (("--knowledge", "missing.json"), "missing.json"),
     ],
 )
