@@ -1,4 +1,4 @@
-"""`eventcargo serve RUN`: answer HTTP requests with probabilities, causes and rules, by the model of a run."""
+"""`eventcargo serve RUN`: answer HTTP requests about new sequences, by the model of a run."""
 
 from importlib.util import find_spec
 from pathlib import Path

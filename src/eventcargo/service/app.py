@@ -25,14 +25,14 @@ from eventcargo.service.work_queue import WorkQueue
 
 Question = Callable[[Sent, Sequence[str]], dict[str, Any]]
 
-ABOUT = "The probabilities of labels, the events that moved them, and the rules that hold, by the model of a run."
+ABOUT = (
+    "The probabilities of labels, the events that moved them, and the rules that hold, by the model of a run."
+)
 
 
 def create_app(run: ServedRun, config: ServeConfig, queue: WorkQueue) -> FastAPI:
     """The service of a run as an ASGI application; somebody must call `queue.run`."""
-    app = FastAPI(
-        title="eventcargo", description=ABOUT, version=RELEASE, docs_url=None, redoc_url=None
-    )
+    app = FastAPI(title="eventcargo", description=ABOUT, version=RELEASE, docs_url=None, redoc_url=None)
     _add_questions(app, run, config, queue)
     _add_facts(app, run, queue)
     _add_pages(app, run, config)
@@ -44,7 +44,7 @@ def create_app(run: ServedRun, config: ServeConfig, queue: WorkQueue) -> FastAPI
 def _add_questions(app: FastAPI, run: ServedRun, config: ServeConfig, queue: WorkQueue) -> None:
     """What is asked about sequences."""
     fields = run.fields(config.max_sequences, config.max_events)
-    refusals = schema.refusals(408, 413, 415, 421, 422, 503, 504)
+    refusals = schema.refusals(408, 409, 413, 415, 421, 422, 503, 504)
 
     async def ask(request: Request, question: Question) -> Response:
         with queue.place():

@@ -1,6 +1,7 @@
 """The body of a request, read up to a limit."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from eventcargo.deadline import Deadline
@@ -31,14 +32,16 @@ async def read_body(request: "Request", limit: int, deadline: Deadline) -> bytes
                 if size > DRAINED * limit:
                     break
     except TimeoutError:
-        raise Problem(408, "the request did not arrive in time; send less, or allow a longer --timeout") from None
+        raise Problem(
+            408, "the request did not arrive in time; send less, or allow a longer --timeout"
+        ) from None
     if size > limit:
         raise Problem(413, f"the request has more than {limit:,} bytes; send fewer sequences at once")
     return b"".join(parts)
 
 
-def _check_type(headers: "Request | object") -> None:
-    given = str(headers.get("content-type", ""))  # type: ignore[attr-defined]
+def _check_type(headers: Mapping[str, str]) -> None:
+    given = headers.get("content-type", "")
     kind, _, parameters = given.partition(";")
     charset = parameters.strip().casefold().removeprefix("charset=").strip('"')
     if kind.strip().casefold() != JSON_TYPE or charset not in ("", "utf-8"):

@@ -1,4 +1,4 @@
-"""The gate of the service: whom it answers, what every answer says to browsers, and a line for each request."""
+"""The gate: whom the service answers, what every answer says to browsers, and a line for each request."""
 
 import ipaddress
 import json

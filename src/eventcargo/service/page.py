@@ -26,7 +26,7 @@ POLICY = (
 EXAMPLE_EVENTS = 3
 """Event types in the example of the page, the most frequent of the model."""
 
-EXAMPLE_TIMES = {
+EXAMPLE_TIMES: dict[str, list[Any]] = {
     "datetime": ["2024-05-01T08:00:00Z", "2024-05-01T09:30:00Z", "2024-05-02T07:15:00Z"],
     "number": [0, 1.5, 4],
 }
@@ -40,7 +40,9 @@ class Page:
     policy: str
 
     def response(self) -> Response:
-        return Response(self.content, media_type="text/html", headers={"content-security-policy": self.policy})
+        return Response(
+            self.content, media_type="text/html", headers={"content-security-policy": self.policy}
+        )
 
 
 def page_of_run(run: ServedRun, fields: Fields) -> Page:
@@ -59,7 +61,7 @@ def page_of_run(run: ServedRun, fields: Fields) -> Page:
 
 def example(run: ServedRun, fields: Fields) -> dict[str, Any]:
     """A sequence that the run can read."""
-    times: list[Any] = EXAMPLE_TIMES.get(fields.times[0], [None] * EXAMPLE_EVENTS)
+    times = EXAMPLE_TIMES.get(fields.times[0], [None] * EXAMPLE_EVENTS)
     kinds = run.model.vocabulary.kinds
     others = {*kinds.attributes, *kinds.families, *(cut for cuts in kinds.measured.values() for cut in cuts)}
     names = [name for name in run.model.vocabulary.event_names if name not in others][:EXAMPLE_EVENTS]
@@ -79,7 +81,7 @@ def page_of_endpoints(description: dict[str, Any]) -> Page:
     ]
     heading = (
         '<div class="hero"><h1>Endpoints</h1><p class="lead">'
-        f'{text(description["info"]["description"])} The whole description is in '
+        f"{text(description['info']['description'])} The whole description is in "
         '<a href="openapi.json">openapi.json</a>.</p></div>'
     )
     return _page("eventcargo: endpoints", heading + "".join(parts), "", "")
@@ -106,7 +108,11 @@ def _page(title: str, body: str, script: str, data: str) -> Page:
     style = joined_sources(STYLES) + _source("service.css")
     script = f"'use strict';\n(() => {{\n{script}}})();\n" if script else ""
     content = Template(_source("page.html")).substitute(
-        title=text(title), style=style, body=body, data=data, script=f"<script>{script}</script>" if script else ""
+        title=text(title),
+        style=style,
+        body=body,
+        data=data,
+        script=f"<script>{script}</script>" if script else "",
     )
     policy = POLICY.format(style=policy_hash(style), script=policy_hash(script))
     return Page(as_bytes(content), policy)

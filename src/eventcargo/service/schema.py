@@ -12,7 +12,9 @@ DAYS = (
     r"|(02-(0[1-9]|1[0-9]|2[0-8])))"
 )
 LEAP_DAYS = r"([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29"
-CLOCK = r"[T ]([01][0-9]|2[0-3])(:[0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?)?(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)?"
+CLOCK = (
+    r"[T ]([01][0-9]|2[0-3])(:[0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?)?(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)?"
+)
 
 LARGEST = 2**53
 """Whole numbers up to this are exact in a float64."""
@@ -142,7 +144,14 @@ LABELS = record(
                         )
                     ),
                     "rule": or_null(
-                        record({"text": {"type": "string"}, "precision": SHARE, "recall": SHARE, "support": COUNT})
+                        record(
+                            {
+                                "text": {"type": "string"},
+                                "precision": SHARE,
+                                "recall": SHARE,
+                                "support": COUNT,
+                            }
+                        )
                     ),
                     "verdict": or_null(record({"level": LEVEL, "reasons": TEXTS, "missing": TEXTS})),
                 }
@@ -174,7 +183,8 @@ PROBLEM = record(
 
 REFUSALS = {
     408: "The request did not arrive in time.",
-    413: "The request is larger, or has more sequences or events, than allowed.",
+    409: "Two sequences have the same id.",
+    413: "The request is larger than allowed.",
     415: "The request is no JSON by its content type.",
     421: "The request names another host.",
     422: "The content cannot be used; `detail` has the place, the value and what is allowed.",

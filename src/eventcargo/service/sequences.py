@@ -140,14 +140,14 @@ class Sent:
         if not given:
             raise unusable(f"{where} is empty; give at least one {noun}")
         if len(given) > most:
-            raise Problem(413, f"{where} has {counted(len(given), noun)}; send at most {most:,} at once")
+            raise unusable(f"{where} has {counted(len(given), noun)}; send at most {most:,} at once")
 
     def _check_ids(self) -> None:
         first: dict[str, int] = {}
         for at, name in enumerate(self.ids):
             if first.setdefault(name, at) != at:
-                raise unusable(
-                    f"[{at}].id is {show(name)}, as [{first[name]}].id; every sequence needs its own id"
+                raise Problem(
+                    409, f"[{at}].id is {show(name)}, as [{first[name]}].id; every sequence needs its own id"
                 )
 
     def _check_dates(self) -> None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 import eventcargo.cohort
@@ -197,7 +196,9 @@ class ServedRun:
             event=NAME,
         )
         cohort = replace(self.cohort, group="")
-        return eventcargo.cohort.build_cohort(cohort, tables, like=self.model.vocabulary).data.without_labels()
+        return eventcargo.cohort.build_cohort(
+            cohort, tables, like=self.model.vocabulary
+        ).data.without_labels()
 
     def _parents_of(self, names: Sequence[str]) -> pl.DataFrame | None:
         """The rows of the table of families that some event types need."""
@@ -320,6 +321,4 @@ def _notes() -> Iterator[list[str]]:
         warnings.simplefilter("always", EventCargoWarning)
         warnings.filterwarnings("ignore", ".*: no event type matches", EventCargoWarning)
         yield notes
-    notes += dict.fromkeys(
-        str(one.message) for one in caught if issubclass(one.category, EventCargoWarning)
-    )
+    notes += dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, EventCargoWarning))

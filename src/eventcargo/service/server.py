@@ -73,7 +73,7 @@ def open_socket(config: ServeConfig) -> socket.socket:
         return socket.create_server((config.host, config.port), family=family, backlog=2_048)
     except OSError as error:
         where = f"{argument('host', config.host)} {argument('port', config.port)}"
-        reason = error.strerror or str(error)
+        reason = (error.strerror or str(error)).partition(" (")[0]
         raise ConfigError(f"{where}: {reason}; choose another, or port 0 for any that is free") from None
 
 
