@@ -3,7 +3,7 @@
 from typing import Any
 
 from eventcargo.service.problems import PROBLEM_TYPE
-from eventcargo.service.sequences import NAME, TIME, Fields
+from eventcargo.service.sequences import BLANK, NAME, TIME, Fields
 
 Schema = dict[str, Any]
 
@@ -19,7 +19,7 @@ CLOCK = (
 LARGEST = 2**53
 """Whole numbers up to this are exact in a float64."""
 
-WORDS: Schema = {"type": "string", "pattern": r"\S"}
+WORDS: Schema = {"type": "string", "pattern": rf"[^{BLANK}]"}
 NUMBER: Schema = {"type": "number"}
 SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 COUNT: Schema = {"type": "integer", "minimum": 0}

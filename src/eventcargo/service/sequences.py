@@ -18,6 +18,9 @@ ID, TIME, NAME = "id", "time", "name"
 
 KINDS = {"number": "a number", "datetime": "a date", "order": "null"}
 
+BLANK = " \t\n\r\f\v"
+"""Signs of which alone no name consists."""
+
 DATES = "a date such as 2024-05-31 or 2024-05-31T12:00:00Z"
 
 
@@ -188,7 +191,7 @@ def _check_object(given: Any, where: str, needed: Sequence[str], optional: Seque
 def _text(given: Any, where: str) -> str:
     if not isinstance(given, str):
         raise unusable(f"{where} is {show(given)}, not text")
-    if not given.strip():
+    if not given.strip(BLANK):
         raise unusable(f"{where} is {show(given)}; give a name that is not blank")
     _check_text(given, where)
     return given

@@ -4,6 +4,7 @@ The figures are those of `eventcargo predict RUN EVENTS` and `eventcargo explain
 sequences, because the same functions compute them.
 """
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ import eventcargo.cohort
 from eventcargo.checksums import file_checksum
 from eventcargo.cohort.config import COHORT, Cohort, read_cohort
 from eventcargo.cohort.durations import parse_duration, parse_lookback
-from eventcargo.cohort.event_types import normalised
+from eventcargo.cohort.event_types import clean_up, normalised
 from eventcargo.cohort.families import CODE, PARENTS, Parents, read_parents
 from eventcargo.discovery import load_run_model, read_current_rules
 from eventcargo.discovery.run_folder import (
@@ -54,6 +55,9 @@ EDGE = ("event", "sign", "odds_ratio", "odds_low", "odds_high")
 """What the boundary of a label tells of each event type."""
 
 TIMES = ("number", "datetime", "order")
+
+DURATIONS = ("gap", "horizon", "washout")
+"""Settings of a cohort that are lengths of time."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class ServedRun:
         return cls(
             folder,
             loaded,
-            cohort.before_outcomes if cohort.label_time else cohort,
+            cohort,
             rules,
             read_verdicts(folder / VERDICTS) if is_current(folder, VERDICTS) else {},
             _boundaries(folder),
@@ -120,6 +124,12 @@ class ServedRun:
         if units:
             return ("datetime",) if "s" in units else ("number",)
         return tuple(kind for kind in TIMES if _can_cut(self.cohort, kind))
+
+    @cached_property
+    def reading(self) -> Cohort:
+        """How new sequences are cut: to their last event where outcomes are not known yet."""
+        cohort = self.cohort.before_outcomes if self.cohort.label_time else self.cohort
+        return replace(cohort, group="")
 
     def fields(self, max_sequences: int, max_events: int) -> Fields:
         """What the sequences of requests may have."""
@@ -180,9 +190,10 @@ class ServedRun:
 
     def read(self, sent: Sent) -> EventDataset:
         """The sequences of a request as the model reads them, cut and cleaned as those of the run."""
+        self._check_left(sent)
         has_static, events = bool(self.attributes), sent.events()
         time = TIME if TIME in events.columns else None
-        if not (self.cohort.cuts or has_static or self.parents):
+        if not (self.reading.cuts or has_static or self.parents):
             data = read_events(events, sequence_id=ID, time=time, event=NAME, values=self.values)
             patterns = self.cohort.exclude
             return eventcargo.cohort.exclude(data, patterns).data if patterns else data
@@ -195,10 +206,16 @@ class ServedRun:
             time=TIME,
             event=NAME,
         )
-        cohort = replace(self.cohort, group="")
-        return eventcargo.cohort.build_cohort(
-            cohort, tables, like=self.model.vocabulary
-        ).data.without_labels()
+        built = eventcargo.cohort.build_cohort(self.reading, tables, like=self.model.vocabulary)
+        return built.data.without_labels()
+
+    def _check_left(self, sent: Sent) -> None:
+        """Refuse events of which none is read."""
+        try:
+            clean_up(sorted(set(sent.names)), self.cohort.normalise, self.cohort.exclude)
+        except ConfigError:
+            patterns = ", ".join(map(repr, self.cohort.exclude))
+            raise unusable(f"every event is of a type that this run leaves out: {patterns}") from None
 
     def _parents_of(self, names: Sequence[str]) -> pl.DataFrame | None:
         """The rows of the table of families that some event types need."""
@@ -297,15 +314,13 @@ def _check_names(folder: Path, values: Sequence[str]) -> None:
 
 def _can_cut(cohort: Cohort, kind: str) -> bool:
     """Whether the durations of a cohort fit a kind of times."""
-    if kind == "order" and cohort.index not in ("", "end"):
-        return False
     try:
-        parse_lookback(cohort.lookback, kind)
-        for name in ("gap", "horizon", "washout"):
-            parse_duration(name, getattr(cohort, name), kind)
+        lookback = parse_lookback(cohort.lookback, kind)
+        durations = [parse_duration(name, getattr(cohort, name), kind) for name in DURATIONS]
     except ConfigError:
         return False
-    return True
+    is_timed = cohort.label_time or cohort.outcomes or math.isfinite(lookback.time) or any(durations)
+    return kind != "order" or not is_timed
 
 
 def _nothing() -> EventDataset:
