@@ -1,6 +1,5 @@
 """`eventcargo serve RUN`: answer HTTP requests about new sequences, by the model of a run."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -17,8 +16,6 @@ from eventcargo.service.gate import is_loopback
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
-NEEDED = ("fastapi", "uvicorn")
-
 
 @app.command()
 @with_options(ServeConfig)
@@ -29,8 +26,8 @@ def serve(
     config: ServeConfig = ServeConfig(),  # noqa: B008 (frozen)
 ) -> None:
     """Answer HTTP requests about new sequences: probabilities of labels, causes and rules that hold."""
-    _check_installed()
     model = model_of(run, device)
+    _check_installed()
     source = source_of(run) if (run / "data.json").exists() else DataSource("")
     served = eventcargo.service.ServedRun.load(
         run, model, values=source.values, parents=source.parents or None
@@ -53,8 +50,11 @@ def serve(
 
 def _check_installed() -> None:
     """Refuse to start without the packages of the extra."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
+    try:
+        import fastapi
+        import uvicorn
+    except ImportError as error:
         raise ConfigError(
-            f"serve needs {' and '.join(missing)}; install them with pip install 'eventcargo[serve]'"
-        )
+            f"serve needs {error.name}; install it with pip install 'eventcargo[serve]'"
+        ) from None
+    del fastapi, uvicorn
