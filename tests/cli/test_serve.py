@@ -29,7 +29,10 @@ class Service:
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.process = subprocess.Popen(
-            [*START, str(folder), "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*START, str(folder), "--json", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

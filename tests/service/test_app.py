@@ -54,23 +54,31 @@ def test_content_that_cannot_be_used_is_refused(client: Ask, chain: ServedRun) -
 def test_a_request_larger_than_allowed_is_refused(client: Ask, chain: ServedRun) -> None:
     service, events = client(chain), [{"name": "E00003" * 20, "time": 0}] * 90_000
     assert len(json.dumps(events)) > 10_000_000
-    assert "more than 10,000,000 bytes" in refusal(service.post("/predict", json={"id": "a", "events": events}), 413)
+    assert "more than 10,000,000 bytes" in refusal(
+        service.post("/predict", json={"id": "a", "events": events}), 413
+    )
     edge = json.dumps(ONE).encode()
     kind = {"content-type": "application/json"}
     tight = client(chain, max_request_size=len(edge) / 1e6)
     assert tight.post("/predict", content=edge, headers=kind).status_code == 200
-    assert f"more than {len(edge):,} bytes" in refusal(tight.post("/predict", content=edge + b" ", headers=kind), 413)
+    assert f"more than {len(edge):,} bytes" in refusal(
+        tight.post("/predict", content=edge + b" ", headers=kind), 413
+    )
 
 
 def test_a_hundred_thousand_events_are_refused_or_answered(client: Ask, chain: ServedRun) -> None:
     many = {"id": "a", "events": [{"name": "E00003", "time": at} for at in range(100_000)]}
-    assert "events has 100,000 events; send at most 20,000" in refusal(client(chain).post("/predict", json=many), 422)
+    assert "events has 100,000 events; send at most 20,000" in refusal(
+        client(chain).post("/predict", json=many), 422
+    )
     answer = client(chain, max_events=100_000).post("/predict", json=many)
     assert answer.status_code == 200
     assert "longer than" in answer.json()["notes"][0]
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1", ""])
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1", ""]
+)
 def test_another_content_type_is_refused(client: Ask, chain: ServedRun, kind: str) -> None:
     answer = client(chain).post("/predict", content=b"{}", headers={"content-type": kind})
     assert f"the content type is {kind or 'not given'}; send application/json" in refusal(answer, 415)

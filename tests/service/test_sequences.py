@@ -66,8 +66,14 @@ RICH_REFUSED: dict[str, tuple[Any, str]] = {
     "unknown value": (one(at("2024-01-01", values={"kn": 1})), "unknown entry 'kn'; use 'km'"),
     "value is text": (one(at("2024-01-01", values={"km": "1"})), "values.km is '1', not a number or null"),
     "values are a list": (one(at("2024-01-01", values=[1])), r"values is \[1\], not an object"),
-    "unknown attribute": (one(at("2024-01-01"), attributes={"site": 1}), "unknown entry 'site'; use 'age', 'sex'"),
-    "attribute is a flag": (one(at("2024-01-01"), attributes={"age": True}), "age is True, not text, a number or null"),
+    "unknown attribute": (
+        one(at("2024-01-01"), attributes={"site": 1}),
+        "unknown entry 'site'; use 'age', 'sex'",
+    ),
+    "attribute is a flag": (
+        one(at("2024-01-01"), attributes={"age": True}),
+        "age is True, not text, a number or null",
+    ),
     "attribute is half": (one(at("2024-01-01"), attributes={"sex": "\udc00"}), "half a surrogate pair"),
 }
 

@@ -49,14 +49,22 @@ def test_probabilities_and_causes_of_a_cohort_are_those_of_the_command_line(
 
 def test_figures_of_plain_tables_are_those_of_python(chain: ServedRun, chain_run: Path) -> None:
     sequences = sequences_of(chain_run, 40)
-    rows = [{"sequence_id": one["id"], **{"event": e["name"], "time": e["time"]}} for one in sequences for e in one["events"]]
+    rows = [
+        {"sequence_id": one["id"], **{"event": e["name"], "time": e["time"]}}
+        for one in sequences
+        for e in one["events"]
+    ]
     cargo, told = Cargo.load(chain_run), chain.explain(sent(chain, sequences))
     table = cargo.predict_proba(pl.DataFrame(rows))
-    assert [{"sequence_id": one["id"], **one["probabilities"]} for one in told["sequences"]] == table.to_dicts()
+    assert [
+        {"sequence_id": one["id"], **one["probabilities"]} for one in told["sequences"]
+    ] == table.to_dicts()
     causes = [{"sequence_id": one["id"], **cause} for one in told["sequences"] for cause in one["causes"]]
     assert causes == cargo.explain(pl.DataFrame(rows)).to_dicts()
     held = {
-        label: rule.holds(cargo.read(pl.DataFrame(rows))).tolist() for label, rule in cargo.rules_.items() if rule
+        label: rule.holds(cargo.read(pl.DataFrame(rows))).tolist()
+        for label, rule in cargo.rules_.items()
+        if rule
     }
     assert held.keys() == set(chain.rules)
     for label, where in held.items():
@@ -91,7 +99,10 @@ def test_unknown_event_types_are_named_and_counted(chain: ServedRun) -> None:
 def test_excluded_events_are_not_read_and_sequences_of_them_alone_are_named(clinic: ServedRun) -> None:
     day = "2024-05-01T08:00:00Z"
     sequences = [
-        {"id": "a", "events": [{"name": "ADMIN//invoice", "time": day}, {"name": " Med//Vancomycin", "time": day}]},
+        {
+            "id": "a",
+            "events": [{"name": "ADMIN//invoice", "time": day}, {"name": " Med//Vancomycin", "time": day}],
+        },
         {"id": "b", "events": [{"name": "admin//invoice", "time": day}]},
     ]
     told = clinic.predict(sent(clinic, sequences))
@@ -116,7 +127,9 @@ def test_a_long_sequence_is_cut_with_a_note(chain: ServedRun) -> None:
     assert "longer than" in note
 
 
-def test_the_kinds_of_time_are_those_that_cohort_and_rules_can_use(clinic: ServedRun, chain: ServedRun) -> None:
+def test_the_kinds_of_time_are_those_that_cohort_and_rules_can_use(
+    clinic: ServedRun, chain: ServedRun
+) -> None:
     assert (clinic.times, chain.times) == (("datetime",), ("number", "datetime", "order"))
     timed = Rule("L000", ((Literal("since", ("E00000",), 2.5, unit="h"),),), 1, 1, 1.0, 1.0)
     assert replace(chain, rules={"L000": timed}).times == ("number",)

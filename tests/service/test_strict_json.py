@@ -35,7 +35,11 @@ def test_what_programs_may_read_differently_is_refused(name: str) -> None:
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.text() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False).filter(math.isfinite),
+    st.none()
+    | st.booleans()
+    | st.text()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False).filter(math.isfinite),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 

@@ -187,8 +187,8 @@ REFUSALS = {
     413: "The request is larger than allowed.",
     415: "The request is no JSON by its content type.",
     421: "The request names another host.",
-    422: "The content cannot be used; `detail` has the place, the value and what is allowed.",
-    503: "Too many requests are waiting; `Retry-After` says when to come back.",
+    422: "The content cannot be used; detail has the place, the value and what is allowed.",
+    503: "Too many requests are waiting; Retry-After says when to come back.",
     504: "The answer took longer than allowed.",
 }
 

@@ -157,7 +157,7 @@ function sequenceOf(sequence, verdicts) {
   const probable = (one, other) => sequence.probabilities[other] - sequence.probabilities[one];
   const explained = [...sequence.explained].sort(probable);
   const rest = Object.keys(sequence.probabilities).filter(label => !explained.includes(label)).sort(probable);
-  return element('section', {class: 'sequence'},
+  return element('section', {class: 'asked'},
     element('h2', {}, named(sequence.id), element('span', {class: 'faint'}, `${count(explained.length, 'label')} expected`)),
     explained.map(label => labelOf(label, sequence, verdicts)),
     rest.length ? restOf(rest, sequence, verdicts, rest.length <= FEW) : null);
