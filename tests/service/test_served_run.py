@@ -50,7 +50,7 @@ def test_probabilities_and_causes_of_a_cohort_are_those_of_the_command_line(
 def test_figures_of_plain_tables_are_those_of_python(chain: ServedRun, chain_run: Path) -> None:
     sequences = sequences_of(chain_run, 40)
     rows = [
-        {"sequence_id": one["id"], **{"event": e["name"], "time": e["time"]}}
+        {"sequence_id": one["id"], "event": e["name"], "time": e["time"]}
         for one in sequences
         for e in one["events"]
     ]
