@@ -43,7 +43,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def chain_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a whole run on 300 sequences, with their tables beside it in `chain`; not to be changed."""
+    """A whole run on 300 sequences, with their tables beside it in `chain`; not to be changed."""
     from .service.runs import make_chain
 
     return make_chain(tmp_path_factory.mktemp("served"))

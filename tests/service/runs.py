@@ -1,4 +1,4 @@
-"""Small runs to serve: plain tables with numbers for times, and a cohort with dates, numbers and attributes."""
+"""Small runs to serve: plain tables with numbers as times, and a cohort with dates and attributes."""
 
 from pathlib import Path
 from typing import Any

@@ -12,7 +12,7 @@ from eventcargo.service.work_queue import WorkQueue
 
 LOCAL = {"Host": "localhost"}
 SOME = settings(
-    max_examples=25, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=8, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
 )
 ANSWERED = {
     GenerationMode.POSITIVE: {200, 409},

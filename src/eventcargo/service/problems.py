@@ -24,6 +24,9 @@ class Problem(Exception):  # noqa: N818 (the word of the standard)
     detail: str
     headers: Mapping[str, str] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        return self.detail
+
     @property
     def content(self) -> dict[str, Any]:
         title = TITLES.get(self.status) or HTTPStatus(self.status).phrase

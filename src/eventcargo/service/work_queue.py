@@ -28,7 +28,7 @@ class WorkQueue:
     ...     with work.place():
     ...         pass
     Traceback (most recent call last):
-    eventcargo.service.problems.Problem: (503, '1 request is waiting already; try again in a moment', ...)
+    eventcargo.service.problems.Problem: 1 request is waiting already; try again in a moment
     """
 
     def __init__(self, places: int) -> None:
