@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +39,14 @@ def chromium() -> Iterator[Any]:
         browser = driver.chromium.launch(executable_path=program, headless=True, args=FLAGS)
         yield browser.new_page()
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def chain_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole run on 300 sequences, with their tables beside it in `chain`; not to be changed."""
+    from .service.runs import make_chain
+
+    return make_chain(tmp_path_factory.mktemp("served"))
 
 
 @pytest.fixture

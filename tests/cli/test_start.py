@@ -35,6 +35,7 @@ ERRORS = {
     "no run to explain": (("explain", "nowhere", "--sequence", "a"), 1, "nowhere holds no run"),
     "no model to explain": (("explain", "nowhere", "--events", "A,B"), 1, "nowhere holds no run"),
     "no run to predict by": (("predict", "nowhere", "e.csv"), 1, "nowhere holds no run"),
+    "no run to serve": (("serve", "nowhere"), 1, "nowhere holds no run"),
     "no run to compare": (("compare", "nowhere", "elsewhere"), 1, "nowhere holds no finished run"),
     "no run to do without": (("without", "nowhere", "A"), 1, "nowhere holds no finished run"),
     "no page": (("compare", "nowhere", "elsewhere", "--out", "page.doc"), 1, "--out page.doc: the page is"),

@@ -40,12 +40,20 @@ def test_many_numbers_of_an_attribute_become_bands() -> None:
     assert data["s10"].events == ("age=10 to 20", "x")
 
 
+def test_attributes_come_in_the_order_of_their_names_whatever_that_of_the_columns() -> None:
+    one, other = (
+        build(PLAIN, Cohort(index="end"), static=STATIC.select("sequence_id", *names)).data
+        for names in (("model", "site"), ("site", "model"))
+    )
+    assert list(one) == list(other)
+
+
 def test_few_numbers_years_and_missing_attributes() -> None:
     static = pl.DataFrame(
         {"sequence_id": ["a", "b"], "doors": ["3", " "], "built": ["2019-05-01", "2020-01-01"]}
     ).with_columns(pl.col("built").str.to_date())
     data = build(PLAIN, Cohort(index="end"), static=static).data
-    assert (data["a"].events[:2], data["b"].events) == (("doors=3", "built=2019"), ("built=2020", "x"))
+    assert (data["a"].events[:2], data["b"].events) == (("built=2019", "doors=3"), ("built=2020", "x"))
 
 
 def test_subjects_without_attributes_are_counted_and_two_rows_refused() -> None:

@@ -74,10 +74,11 @@ def make_attributes(
 ) -> Attributes:
     """Attributes of these subjects from a table of `read_static`, without the columns in `leave`.
 
-    Bands are those of the `known` attributes, by default between the quartiles of the table.
+    Bands are those of the `known` attributes, by default between the quartiles of the table. The order of the
+    columns does not matter: the attributes of a subject are sorted by them.
     """
     key, *columns = table.columns
-    columns = [name for name in columns if name not in leave or name in adjust]
+    columns = sorted(name for name in columns if name not in leave or name in adjust)
     unknown = sorted(set(adjust) - set(columns))
     if unknown:
         raise ConfigError(

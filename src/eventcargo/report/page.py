@@ -73,8 +73,8 @@ def write_report(path: str | Path, content: ReportInput, limit: int = LIMIT) -> 
 
 def render(content: PageData) -> bytes:
     """The page as bytes."""
-    blocks = [_block("overview", content.overview)]
-    blocks += [_block(f"part-{number}", part) for number, part in enumerate(content.labels)]
+    blocks = [json_block("overview", content.overview)]
+    blocks += [json_block(f"part-{number}", part) for number, part in enumerate(content.labels)]
     style = joined_sources(STYLES)
     script = "'use strict';\n(() => {\n" + joined_sources(SCRIPTS) + "})();\n"
     page = Template(page_source("page.html")).substitute(
@@ -87,7 +87,7 @@ def render(content: PageData) -> bytes:
     return as_bytes(page)
 
 
-def _block(name: str, value: Any) -> str:
+def json_block(name: str, value: Any) -> str:
     """Data for the script; without "<", it cannot end its element or begin another."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return f'<script type="application/json" id="{name}">{text.replace("<", chr(92) + "u003c")}</script>'
