@@ -56,10 +56,7 @@ def join_data(parts: Sequence[EventDataset]) -> EventDataset:
         times=np.concatenate([own[2] for own in flat]),
         rows=_stacked([part.lengths for part in parts]),
         labels=np.concatenate(
-            [
-                _numbers(part.label_names, label_names)[part.label_rows.gather(part.labels)]
-                for part in parts
-            ]
+            [_numbers(part.label_names, label_names)[part.label_rows.gather(part.labels)] for part in parts]
         ),
         label_rows=_stacked([part.label_rows.lengths for part in parts]),
         event_names=event_names,
@@ -82,11 +79,36 @@ def check_distinct(parts: Sequence[EventDataset]) -> None:
         twice = own.filter(pc.is_in(own, value_set=first))
         if len(twice):
             some = ", ".join(twice[:SHOWN].to_pylist()) + (", ..." if len(twice) > SHOWN else "")
+            are = "are" if len(twice) > 1 else "is"
             raise DataError(
-                f"{len(twice):,} of {counted(len(own), 'new sequence')} {'are' if len(twice) > 1 else 'is'} in "
-                f"the data already: {some}; leave them out, or give each sequence an id of its own"
+                f"{len(twice):,} of {counted(len(own), 'new sequence')} {are} in the data already: {some}; leave "
+                "them out, or give each sequence an id of its own"
             )
         first = pa.concat_arrays([first, own])
+
+
+def labelled_as(data: EventDataset, names: Sequence[str]) -> EventDataset:
+    """The same sequences with these labels alone; one that the data do not have is absent, or unknown.
+
+    >>> from eventcargo.events import EventSequence
+    >>> data = EventDataset.from_sequences([EventSequence("a", ("x",), (0.0,), ("brake", "odd"))])
+    >>> labelled_as(data, ["brake", "fuel"])["a"].labels
+    ('brake',)
+    """
+    number = {name: at for at, name in enumerate(names)}
+    numbers = np.array([number.get(name, -1) for name in data.label_names], np.int32)
+    labels = data.label_rows.gather(data.labels)
+    labels = numbers[labels] if len(labels) else labels
+    rows = np.repeat(np.arange(len(data)), data.label_rows.lengths)[labels >= 0]
+    view = data.select(np.arange(len(data)))
+    view.labels, view.label_names = labels[labels >= 0], tuple(names)
+    view.label_rows = _stacked([np.bincount(rows, minlength=len(data))])
+    own = data.known_matrix()
+    if own is not None:
+        known = np.zeros((len(data), len(names)), bool)
+        known[:, numbers[numbers >= 0]] = own[:, numbers >= 0]
+        view.known = KnownLabels.of(known)
+    return view
 
 
 def subjects(data: EventDataset) -> list[str]:
@@ -135,7 +157,7 @@ def _groups(parts: Sequence[EventDataset]) -> NDArray[np.int32] | None:
 
 
 def _continued(own: Ints, names: Sequence[str], known: Mapping[str, int], free: int) -> dict[int, int]:
-    """The number of each group of a later part: of a group that has a subject of it, or the next one from `free`."""
+    """The number of each group of a later part: that of a group with a subject of it, or from `free` on."""
     going_on = {group: known[name] for group, name in zip(own.tolist(), names, strict=True) if name in known}
     fresh = [group for group in np.unique(own).tolist() if group not in going_on]
     return going_on | {group: free + at for at, group in enumerate(fresh)}

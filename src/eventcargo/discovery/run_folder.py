@@ -11,7 +11,7 @@ from eventcargo import io
 from eventcargo.checksums import file_checksum
 from eventcargo.cohort.config import COHORT, TIMING, Cohort, write_cohort
 from eventcargo.discovery.artefacts import Artefacts
-from eventcargo.errors import ConfigError, DataError, EventCargoWarning
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
 from eventcargo.files import atomic_file, check_same_settings, read_document, sweep, write_document
 from eventcargo.typed import parse_as
 from eventcargo.verdicts import Verdict, verdict_notes, write_verdicts
@@ -240,6 +240,8 @@ class RunManifest:
     done: list[str] = field(default_factory=list)
     model: dict[str, str] = field(default_factory=dict)
     """checksums of the files of the model that the run trained or was given"""
+    updates: list[dict[str, Any]] = field(default_factory=list)
+    """what was added to the data later, each with what the run could not do with it"""
 
     @classmethod
     def begin(cls, folder: Path, settings: Mapping[str, Any], resume: bool) -> "RunManifest":
@@ -253,6 +255,12 @@ class RunManifest:
         if not resume:
             raise ConfigError(f"{folder} holds a run already; resume it, or choose a new folder")
         manifest = cls.read(folder)
+        if manifest.updates and settings.get("data") != manifest.settings.get("data"):
+            raise ConfigError(
+                f"{folder} was updated with {counted(len(manifest.updates), 'new table')} since it began with "
+                "these data: it is complete with all of them, or completed by the same `update` again; for a "
+                "run on other data choose a new folder"
+            )
         check_same_settings(folder, manifest.settings, settings)
         manifest.check_model()
         sweep(folder)
@@ -274,6 +282,7 @@ class RunManifest:
                 parse_as(dict[str, float], content.get("seconds"), "seconds"),
                 parse_as(list[str], content.get("done"), "done"),
                 parse_as(dict[str, str], content.get("model"), "model"),
+                parse_as(list[dict[str, Any]], content.get("updates", []), "updates"),
             )
         except DataError as error:
             raise DataError(f"{path} is damaged: {error}; {ANEW}") from None
@@ -325,6 +334,7 @@ class RunManifest:
             "seconds": {name: round(value, 1) for name, value in self.seconds.items()},
             "done": self.done,
             "model": self.model,
+            **({"updates": self.updates} if self.updates else {}),
         }
         write_document(self.path, FORMAT, FORMAT_VERSION, content)
 

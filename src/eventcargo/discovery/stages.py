@@ -51,7 +51,7 @@ from eventcargo.fusion.vote_store import run_votes
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
-from eventcargo.locks import hold_folder
+from eventcargo.locks import FileLock, hold_folder
 from eventcargo.progress import OnProgress
 from eventcargo.report import write_report
 from eventcargo.rules import find_rules
@@ -121,7 +121,10 @@ def discover(
 
 
 class Discovery:
-    """A run in a folder, stage after stage; see `discover`. The folder is held until `run` has ended."""
+    """A run in a folder, stage after stage; see `discover`. The folder is held until `run` has ended.
+
+    Whoever holds the folder already gives its `lock`, which is released then.
+    """
 
     def __init__(
         self,
@@ -136,6 +139,7 @@ class Discovery:
         progress: OnProgress | None = None,
         began: float | None = None,
         engine: EngineConfig | Engine = EngineConfig(),  # noqa: B008 (frozen)
+        lock: FileLock | None = None,
     ) -> None:
         began = time.monotonic() if began is None else began
         if not data.label_names:
@@ -150,7 +154,8 @@ class Discovery:
         self._wanted_engine = engine
         self._is_sharded = isinstance(engine, EngineConfig) and bool(engine.shards)
         with ExitStack() as undo:
-            self._lock = undo.enter_context(hold_folder(self.folder, shared=self._is_sharded))
+            held = lock or hold_folder(self.folder, shared=self._is_sharded)
+            self._lock = undo.enter_context(held)
             self.manifest = RunManifest.begin(self.folder, self._settings(), resume or self._is_sharded)
             undo.pop_all()  # held until the run ends
         started = began - self.manifest.used  # as if the run had not been interrupted

@@ -89,11 +89,13 @@ class CaseLimits:
                 f"by an earlier release; {again}"
             )
         content = read_document(path, *LIMITS_FORMAT, again)
-        numbers = [parse_as(list[int], content.get(name), f"{path}: {name}") for name in ("positives", "ties")]
+        positives, ties = (
+            parse_as(list[int], content.get(name), f"{path}: {name}") for name in ("positives", "ties")
+        )
         least = parse_as(list[str], content.get("least"), f"{path}: least")
-        if content.get("labels") != list(labels) or {len(least), *map(len, numbers)} != {len(labels)}:
+        if content.get("labels") != list(labels) or {len(positives), len(least), len(ties)} != {len(labels)}:
             raise DataError(f"{path} is of other labels than the model; {again}")
-        return cls(np.array(numbers[0], np.int64), np.array(least, np.float64), np.array(numbers[1], np.int64))
+        return cls(np.array(positives, np.int64), np.array(least, np.float64), np.array(ties, np.int64))
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,7 @@ def select_cases(
     present = _marked(rows[chosen], labels[chosen], carried.shape)
     search = CaseSearch(model, data, config, allowed, seeds, limits)
     with engine_or(engine, 1) as where:
-        best = _nearest(search, where, most_workers, progress, deadline) if search.is_needed else search.none()
+        best = _nearest(search, where, most_workers, progress, deadline)
     by_label = [nearest.rows() for nearest in best]
     labels = np.repeat(np.arange(len(best)), [len(rows) for rows in by_label])
     absent = _marked(np.concatenate([np.zeros(0, np.int64), *by_label]), labels, carried.shape)
@@ -187,7 +189,7 @@ def _nearest(
     search: "CaseSearch", engine: Engine, most_workers: int, progress: OnProgress | None, deadline: Deadline
 ) -> "list[_Nearest]":
     """For each label the `wanted` sequences without it in which it comes closest to being predicted."""
-    data, n_units = search.data, -(-len(search.data) // AT_ONCE)
+    data, n_units = search.data, -(-len(search.data) // AT_ONCE) if search.is_needed else 0
     best, unreached = search.none(), 0
     settings = {name: getattr(search.config, name) for name in CasesConfig.__dataclass_fields__}
     plan = {**settings, "data": data.fingerprint, "model": search.model.fingerprint}

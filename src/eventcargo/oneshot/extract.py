@@ -214,7 +214,9 @@ def _take_thresholds(like: Path, folder: Path, model: DensityModel, config: Extr
     limits = CaseLimits.read(like, model.label_names)
     own = folder / LIMITS
     if own.exists() and own.read_bytes() != (like / LIMITS).read_bytes():
-        raise ConfigError(f"{folder} was begun with other thresholds than those of {like}; choose a new folder")
+        raise ConfigError(
+            f"{folder} was begun with other thresholds than those of {like}; choose a new folder"
+        )
     limits.write(folder, model.label_names)
     if config.pools:
         earlier = read_document(like / PREFIX_THRESHOLD, *THRESHOLD, "extract the edges again")
