@@ -7,8 +7,8 @@ Three things are looked at, each at a third of `alpha`:
   has not seen them, so they are held out;
 - **unknown events**: the share of events whose type the model does not know, new against before.
 
-A change counts if it is larger than `least_ratio` (`drift.ratios`); many event types and labels are looked at,
-so only discoveries among all of them are named (Benjamini & Hochberg).
+A change counts if it is larger than `least_ratio` (`drift.ratios`); of the many event types and labels that
+are looked at, those are named whose change is a discovery among all (Benjamini & Hochberg).
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,8 +87,8 @@ class Drift:
         """All of it in plain words."""
         if not self.is_out_of_date:
             return (
-                f"No sign that the model is out of date, by {counted(self.sequences, 'new sequence')}; a doubling "
-                f"would have been noticed of {self.noticeable_event_types:,} of "
+                f"No sign that the model is out of date, by {counted(self.sequences, 'new sequence')}; a "
+                f"doubling would have been noticed of {self.noticeable_event_types:,} of "
                 f"{counted(self.n_event_types, 'event type')} and {self.noticeable_labels:,} of "
                 f"{counted(self.n_labels, 'label')}."
             )
@@ -201,9 +201,7 @@ def _event_types(before: EventDataset, new: EventDataset, least: float) -> tuple
     ratio, variance = smoothed[1] / smoothed[0], rates[0].log_variance[own] + later
     p_values = ratio_p_values(np.log(ratio), variance, least)
     rows = zip(own.tolist(), rates[0].rate[own], rate, ratio, p_values, strict=True)
-    return [
-        Change(before.event_names[number], *map(float, figures)) for number, *figures in rows
-    ], variance
+    return [Change(before.event_names[number], *map(float, figures)) for number, *figures in rows], variance
 
 
 def _labels(

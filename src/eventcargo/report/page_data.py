@@ -91,7 +91,11 @@ def build_page_data(content: ReportInput, max_sequences: int) -> PageData:
     overview = {
         "version": version("eventcargo"),
         "about": [[_words(str(name)), str(value)] for name, value in content.about.items()],
-        "data": {**_data(content.data), **({"cohort": content.cohort} if content.cohort else {})},
+        "data": {
+            **_data(content.data),
+            **({"cohort": content.cohort} if content.cohort else {}),
+            **({"drift": content.drift} if content.drift else {}),
+        },
         "quality": {name: _plain(quality.get(name, {})) for name in ("overall", "events", "training")},
         "parts": {"edges": content.edges is not None, "baseline": content.baseline is not None},
         "labels": [_line(content, label, parts[label], figures.get(label, {})) for label in parts],

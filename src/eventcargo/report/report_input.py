@@ -17,7 +17,8 @@ class ReportInput:
 
     `edges` are the edges of individual sequences, `quality` is the model's quality on held-out sequences,
     `baseline` the graph of a classical method to compare with, `about` the settings of the run. `rules` maps
-    a label to None if no rule was found for it. `cohort` says in one line how the sequences were cut.
+    a label to None if no rule was found for it. `cohort` says in one line how the sequences were cut,
+    `drift` whether the model is out of date for the sequences that were added last.
 
     >>> from eventcargo.events import EventSequence
     >>> data = EventDataset.from_sequences([EventSequence("car1", ("P01",), (0.0,), ("brake",))])
@@ -34,3 +35,4 @@ class ReportInput:
     baseline: LabelGraph | None = None
     about: Mapping[str, str] = field(default_factory=dict)
     cohort: str = ""
+    drift: str = ""

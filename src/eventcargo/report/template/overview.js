@@ -13,7 +13,8 @@ function overviewPage() {
       element('h1', {tabindex: '-1'}, element('b', {}, count(n, 'cause')), ' of ', element('b', {}, count(withCauses, 'label'))),
       element('p', {class: 'lead'}, `Found in ${count(data.sequences, 'sequence')} with ${count(data.events, 'event')} of ${count(data.types, 'event type')}`
         + (withCauses < labels.length ? `; ${count(labels.length - withCauses, 'label')} without a cause.` : '.')),
-      data.cohort ? element('p', {class: 'note', id: 'cohort'}, `Cohort: ${data.cohort}.`) : null, legend()),
+      data.cohort ? element('p', {class: 'note', id: 'cohort'}, `Cohort: ${data.cohort}.`) : null,
+      data.drift ? element('p', {class: 'note', id: 'drift'}, data.drift) : null, legend()),
     verdicts(table.update),
     element('div', {class: 'pair'}, modelQuality(), comparison()),
     table.view,
