@@ -82,8 +82,8 @@ def check_distinct(parts: Sequence[EventDataset]) -> None:
             are = "are" if len(twice) > 1 else "is"
             raise DataError(
                 f"{len(twice):,} of {counted(len(own), 'new sequence')} {are} in the data already: {some}; "
-                "leave them out, or give each an id of its own; a subject whose history goes on needs a cohort "
-                "that ends sequences at index times"
+                "leave them out, or give each an id of its own; a subject whose history goes on needs a "
+                "cohort that ends sequences at index times"
             )
         first = pa.concat_arrays([first, own])
 

@@ -257,8 +257,8 @@ class RunManifest:
         manifest = cls.read(folder)
         if manifest.updates and settings.get("data") != manifest.settings.get("data"):
             raise ConfigError(
-                f"{folder} was updated with {counted(len(manifest.updates), 'new table')} since; an update that "
-                "was stopped is completed by running it again; for a run on other data choose a new folder"
+                f"{folder} was updated with {counted(len(manifest.updates), 'new table')} since; an update "
+                "that was stopped is completed by running it again; for a run on other data choose a new folder"
             )
         check_same_settings(folder, manifest.settings, settings)
         manifest.check_model()

@@ -76,8 +76,8 @@ class NewSequences:
         if self.returning:
             warn(
                 f"{self.returning:,} of {counted(len(self.data), 'new sequence')} are of subjects that the "
-                "run has already: in votes and evidence they count as groups of their own, and their look-back "
-                "reaches no further than the new tables do"
+                "run has already: in votes and evidence they count as groups of their own, and their "
+                "look-back reaches no further than the new tables do"
             )
 
     def to_dict(self) -> dict[str, Any]:

@@ -190,8 +190,8 @@ class _Update:
         source = new_source(self._folder, str(events), [str(table) for table in tables], columns, reading)
         if not (source.labels or source.is_saved or source.cohort.outcomes):
             raise ConfigError(
-                f"{argument('labels')} is missing: an update counts which new sequences carry a label; without "
-                "labels, `predict` and `explain` say what to expect of them"
+                f"{argument('labels')} is missing: an update counts which new sequences carry a label; "
+                "without labels, `predict` and `explain` say what to expect of them"
             )
         loaded = source.build(like=vocabulary_of(self._folder))
         self._check_columns(source, loaded.data)
