@@ -55,7 +55,12 @@ def test_votes_and_evidence_are_those_of_one_run_over_both_weeks(
     model = load_model(updated / "model")
     known = Knowledge(forbidden={"L000": "E00001"})
     at_once = extract(
-        model, weeks.both, tmp_path / "edges", ExtractConfig(workers=1), knowledge=known, like=updated / "edges"
+        model,
+        weeks.both,
+        tmp_path / "edges",
+        ExtractConfig(workers=1),
+        knowledge=known,
+        like=updated / "edges",
     )
     write_votes(VoteStore.of_folder(at_once), tmp_path / "votes")
     files = sorted(path.name for path in (tmp_path / "votes").glob("*.parquet"))
@@ -151,9 +156,7 @@ def test_another_update_waits_for_one_that_was_not_finished(weeks: Weeks, tmp_pa
         Cargo(preset="fast", steps=2, n_jobs=1).fit(weeks.second, run=run, resume=True)
 
 
-def test_two_weeks_one_after_the_other_are_both_at_once(
-    weeks: Weeks, updated: Path, tmp_path: Path
-) -> None:
+def test_two_weeks_one_after_the_other_are_both_at_once(weeks: Weeks, updated: Path, tmp_path: Path) -> None:
     run = copied(weeks, tmp_path)
     cargo = Cargo.load(run)
     cargo.update(weeks.second[:300], data=weeks.first)
@@ -164,7 +167,9 @@ def test_two_weeks_one_after_the_other_are_both_at_once(
         assert (run / "votes" / path.name).read_bytes() == path.read_bytes()
 
 
-def renamed(data: EventDataset, prefix: str, change: Callable[[EventSequence], EventSequence]) -> EventDataset:
+def renamed(
+    data: EventDataset, prefix: str, change: Callable[[EventSequence], EventSequence]
+) -> EventDataset:
     sequences = [change(EventSequence(f"{prefix}{s.id}", s.events, s.times, s.labels)) for s in data]
     return EventDataset.from_sequences(sequences)
 

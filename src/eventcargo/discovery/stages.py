@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 import eventcargo
+import eventcargo.models.training
 from eventcargo.baselines import find_boundaries
-from eventcargo.deadline import warn_of_left_out
+from eventcargo.deadline import Deadline, warn_of_left_out
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.results import (
     RunResults,
@@ -159,7 +160,7 @@ class Discovery:
             self.manifest = RunManifest.begin(self.folder, self._settings(), resume or self._is_sharded)
             undo.pop_all()  # held until the run ends
         started = began - self.manifest.used  # as if the run had not been interrupted
-        self._schedule = Schedule(data, config, started)
+        self._schedule, self._ends = Schedule(data, config, started), dict[str, Deadline]()
 
     def run(self) -> RunResults:
         """Run every stage that is not done yet."""
@@ -179,7 +180,10 @@ class Discovery:
     def _run(self) -> RunResults:
         with self._schedule.measured(self._engine):
             self._stage("baseline", self._baseline)
-        model = self._fitted_model() if self._has_model() else None
+        has_model = self._has_model()
+        if not has_model and "train" not in self.manifest.cut:
+            self.manifest.cut.append("train")
+        model = self._fitted_model() if has_model else None
         self._stage("fuse", lambda: self._fuse(model))
         if self.config.verifies:
             with self._schedule.measured(self._engine):
@@ -231,9 +235,20 @@ class Discovery:
         result = work()
         if self._is_sharded and name in RunManifest.read(self.folder).done:
             raise UnitsLeftError(f"another invocation finished {name} and went on")
-        self.manifest.finish(name, self._before + time.monotonic() - self._began)
+        self.manifest.finish(name, self._before + time.monotonic() - self._began, self._is_cut(name))
         self._progress(name, 1.0, 1.0, "done")
         return result
+
+    def _is_cut(self, name: str) -> bool:
+        """Whether the time limit cut the stage that just ended; the steps of training may fill all of it."""
+        if name == "train":
+            return self._model is None and eventcargo.models.training.was_cut(self.folder)
+        return name in self._ends and self._ends[name].is_over
+
+    def _end_of(self, stage: str) -> Deadline:
+        """When a stage has to end."""
+        self._ends[stage] = self._schedule.end_of(stage)
+        return self._ends[stage]
 
     def _on_progress(self, stage: str, done: float, total: float, message: str = "", /) -> None:
         """Pass progress on, and record the time of the stage every few seconds."""
@@ -255,7 +270,7 @@ class Discovery:
             run=self.folder,
             resume=any(self._path(name).exists() for name in TRAINING_FILES),
             progress=self._on_progress,
-            deadline=self._schedule.end_of("train"),
+            deadline=self._end_of("train"),
             engine=self._engine,
         )
 
@@ -268,7 +283,7 @@ class Discovery:
             knowledge=self._knowledge,
             resume=True,
             progress=self._on_progress,
-            deadline=self._schedule.end_of("extract"),
+            deadline=self._end_of("extract"),
             engine=self._engine,
         )
 
@@ -292,7 +307,7 @@ class Discovery:
     def _verify(self, model: "DensityModel | None") -> None:
         fused = read_graph(self._path(FUSED))
         untrusted = {*unfitted_labels(fused), *(self.data.label_names if model is None else model.untrusted)}
-        end = self._schedule.end_of("verify")
+        end = self._end_of("verify")
         graph = verify(
             fused,
             self.data,
@@ -304,12 +319,12 @@ class Discovery:
         write_verified(self.folder, graph, self.data, knowledge=self._knowledge)
 
     def _baseline(self) -> None:
-        end = self._schedule.end_of("baseline")
+        end = self._end_of("baseline")
         graph = find_boundaries(self.data, progress=self._on_progress, deadline=end, engine=self._engine)
         write_baseline(self.folder, graph, self.data)
 
     def _rules(self, graph: LabelGraph) -> None:
-        end = self._schedule.end_of("rules")
+        end = self._end_of("rules")
         quality = read_quality(self.folder)
         rules = find_rules(
             self.data,
@@ -323,7 +338,7 @@ class Discovery:
 
     def _judge(self, graph: LabelGraph) -> None:
         quality = read_quality(self.folder)
-        end = self._schedule.end_of("judge")
+        end = self._end_of("judge")
         verdicts = judge(
             self.data,
             graph,

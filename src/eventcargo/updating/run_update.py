@@ -301,7 +301,7 @@ class _Update:
             {},
             list(KEPT),
             manifest.model,
-            [*(one for one in manifest.updates if one.get("data") != note["data"]), note],
+            updates=[*(one for one in manifest.updates if one.get("data") != note["data"]), note],
         )
         self._manifest.write()
 
