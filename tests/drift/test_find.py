@@ -31,7 +31,6 @@ def new(process: ExactProcess) -> EventDataset:
     return process.sample(600, seed=2).data
 
 
-
 def with_more(data: EventDataset, event: str, times: int = 2) -> EventDataset:
     """Every occurrence of an event type several times, in sequences no longer than the process makes them."""
     sequences, longest = [], int(data.lengths.max())
@@ -46,7 +45,9 @@ def test_sequences_of_the_same_process_are_no_drift(
 ) -> None:
     drift = find_drift(Oracle(process), before, new)
     assert not drift.is_out_of_date
-    assert drift.sentence.startswith("No sign that the model is out of date, by 600 new sequences; a doubling")
+    assert drift.sentence.startswith(
+        "No sign that the model is out of date, by 600 new sequences; a doubling"
+    )
     assert drift.n_event_types == len(before.event_names)
 
 
@@ -76,9 +77,7 @@ def test_a_label_twice_as_frequent_as_expected_is_found(
     label = before.label_names[0]
     extra = int(new.label_support[label])
     rows = [at for at, s in enumerate(new) if label not in s.labels][:extra]
-    sequences = [
-        replace(s, labels=(*s.labels, label)) if at in set(rows) else s for at, s in enumerate(new)
-    ]
+    sequences = [replace(s, labels=(*s.labels, label)) if at in set(rows) else s for at, s in enumerate(new)]
     drift = find_drift(Oracle(process), before, EventDataset.from_sequences(sequences))
     assert [one.name for one in drift.labels] == [label]
     assert drift.labels[0].ratio == pytest.approx(2, rel=0.25)

@@ -44,6 +44,9 @@ def extract(
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Resume the extraction in RUN.")] = False,
     knowledge: KNOWLEDGE = None,
+    like: Annotated[
+        Path | None, typer.Option(help="Another run with edges/: choose sequences by its thresholds.")
+    ] = None,
     as_json: AS_JSON = False,
     config: ExtractConfig = ExtractConfig(),  # noqa: B008 (frozen)
     where: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
@@ -69,6 +72,7 @@ def extract(
             resume=resume or bool(where.shards),
             progress=update,
             engine=engine,
+            like=None if like is None else like / "edges",
         )
         engine.discard()
     remember(run, source, loaded)
