@@ -1,7 +1,7 @@
 """When `update` calls a model out of date: false alarms without a change, and planted changes that are found.
 
-A process makes the sequences that a model was trained on and new ones; its own probabilities are the model, so
-that a finding is due to the sequences alone. Changes: three event types occur twice as often, a label is
+A process makes the sequences that a model was trained on and new ones; its own probabilities are the model,
+so that a finding is due to the sequences alone. Changes: three event types occur twice as often, a label is
 carried twice as often, a tenth of the events has types that are new.
 Run: `OMP_NUM_THREADS=1 python -m benchmarks.accuracy.drift [--seeds 40] [--out FILE]`; about 3 minutes.
 """

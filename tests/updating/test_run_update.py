@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from eventcargo import Cargo, ConfigError, DataError, EventDataset, EventSequence, Knowledge, update
-from eventcargo.discovery.data_source import added
+from eventcargo.discovery.data_source import DataSource, added, recall, remember
 from eventcargo.discovery.run_folder import RunManifest
 from eventcargo.drift import read_drift
 from eventcargo.fusion.fuse import fuse
 from eventcargo.fusion.vote_store import VoteStore, write_votes
-from eventcargo.io import read_graph
+from eventcargo.io import read_graph, write_events
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
@@ -232,3 +233,35 @@ def test_sequences_of_known_subjects_count_from_where_the_run_ended() -> None:
     old, new = cut("car1@5", "car2@9"), cut("car1@8", "car1@9.5", "car3@1")
     assert _early(new, old, {"car1", "car2"}).tolist() == [True, False, False]
     assert _early(new, old.in_groups(None), {"car1", "car2"}).tolist() == [False] * 3
+
+
+def test_tables_are_read_as_those_of_the_run(weeks: Weeks, updated: Path, tmp_path: Path) -> None:
+    run = copied(weeks, tmp_path)
+    for name, data in (("first", weeks.first), ("second", weeks.second)):
+        write_events(data, tmp_path / name, format="csv")
+    names = {"sequence_id": "car", "event": "code"}
+    renamed_tables(tmp_path / "first", names)
+    renamed_tables(tmp_path / "second", names)
+    first = str(tmp_path / "first" / "events.csv")
+    labels = str(tmp_path / "first" / "labels.csv")
+    remember(run, DataSource(first, (labels,), **names))
+    week = tmp_path / "second"
+    with pytest.raises(ConfigError, match="labels= is missing: an update counts"):
+        update(run, week / "events.csv")
+    wide = pl.DataFrame({"car": weeks.second.sequence_ids.to_pylist(), "L000": 0, "L001": 1})
+    wide.write_csv(tmp_path / "wide.csv")
+    with pytest.raises(DataError, match=r"wide\.csv has no column for 1 label of the run: L002; add the"):
+        update(run, week / "events.csv", tmp_path / "wide.csv", workers=1)
+    told = update(run, week / "events.csv", week / "labels.csv", workers=1)
+    assert told.data.fingerprint == weeks.both.fingerprint
+    assert recall(run).data.fingerprint == weeks.both.fingerprint
+    (part,) = added(run)
+    assert part.events == str(week / "events.csv")
+    for path in (updated / "votes").glob("*.parquet"):
+        assert (run / "votes" / path.name).read_bytes() == path.read_bytes()
+
+
+def renamed_tables(folder: Path, names: dict[str, str]) -> None:
+    """Tables with other names of columns."""
+    for path in folder.glob("*.csv"):
+        pl.read_csv(path).rename(names, strict=False).write_csv(path)

@@ -82,7 +82,7 @@ class CaseLimits:
     @classmethod
     def read(cls, folder: Path, labels: Sequence[str]) -> "CaseLimits":
         """The thresholds of a folder of edges, for the labels of a model."""
-        path, again = folder / LIMITS, "extract the edges again"
+        path, again = folder / LIMITS, "extract the edges again, or run discover in a new folder"
         if not path.exists():
             raise DataError(
                 f"{folder} does not say how its sequences were chosen: it has no {LIMITS}, so it was written "
