@@ -20,7 +20,7 @@ CASES = {
     "confounded": {"sequences": 600},
     "timing": {"sequences": 600},
     "noisy_or": {"sequences": 1500, "labels": 6, "event_types": 120},
-    "prevention": {"sequences": 800},
+    "state": {"sequences": 800},
     "log_odds": {"sequences": 1500, "labels": 6},
 }
 SEEDS = (100, 101)
