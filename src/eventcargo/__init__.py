@@ -21,8 +21,8 @@ if "OMP_WAIT_POLICY" not in os.environ:
 if TYPE_CHECKING:
     from eventcargo.baselines import find_boundaries
     from eventcargo.cohort import Cohort
-    from eventcargo.comparison.compare import compare
     from eventcargo.discovery import Cargo, DiscoverConfig, discover
+    from eventcargo.discovery.compare_runs import compare
     from eventcargo.edges import EdgeTable
     from eventcargo.errors import ConfigError, DataError, EventCargoError, EventCargoWarning
     from eventcargo.evaluation import evaluate
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from eventcargo.oneshot.extract import extract
     from eventcargo.sequences import EventSequence
     from eventcargo.simulation import simulate
+    from eventcargo.updating import update
     from eventcargo.verdicts.judge import judge
     from eventcargo.verification.verify import verify
     from eventcargo.vocabulary import Vocabulary
@@ -45,8 +46,8 @@ else:
         {
             "baselines": "find_boundaries",
             "cohort": "Cohort",
-            "comparison.compare": "compare",
             "discovery": "Cargo DiscoverConfig discover",
+            "discovery.compare_runs": "compare",
             "edges": "EdgeTable",
             "errors": "ConfigError DataError EventCargoError EventCargoWarning",
             "evaluation": "evaluate",
@@ -60,6 +61,7 @@ else:
             "oneshot.extract": "extract",
             "sequences": "EventSequence",
             "simulation": "simulate",
+            "updating": "update",
             "verdicts.judge": "judge",
             "verification.verify": "verify",
             "vocabulary": "Vocabulary",
@@ -98,6 +100,7 @@ __all__ = [
     "read_meds",
     "simulate",
     "train",
+    "update",
     "verify",
     "write_events",
     "write_graph",

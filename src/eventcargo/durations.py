@@ -2,6 +2,8 @@
 
 import math
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from eventcargo.errors import ConfigError, argument
 
@@ -51,3 +53,16 @@ def show_duration(seconds: float) -> str:
         if count:
             parts.append(f"{count}{unit}")
     return "".join(parts) or "0s"
+
+
+def has_more_time(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether settings allow more time than earlier ones did.
+
+    >>> has_more_time({"max_time": "30m"}, {"max_time": "1h"}), has_more_time({"max_time": ""}, {})
+    (True, False)
+    """
+    limits = [settings.get("max_time") for settings in (before, now)]
+    if not all(limits):
+        return False
+    least, most = (parse_duration(str(limit), "max_time") for limit in limits)
+    return most > least

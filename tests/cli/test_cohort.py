@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from eventcargo import EventDataset, EventSequence, simulate, write_events
-from eventcargo.cli.source import recall, source_of
 from eventcargo.cohort import Cohort, read_cohort
+from eventcargo.discovery.data_source import recall, source_of
 
 from .program import run, run_json
 from .test_report import overview

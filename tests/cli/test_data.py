@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from eventcargo import EventCargoWarning, EventDataset
-from eventcargo.cli.data import read
+from eventcargo.discovery.data_source import read
 from eventcargo.io import write_events
 
 from .program import run

@@ -12,7 +12,7 @@ from eventcargo import (
     write_events,
     write_graph,
 )
-from eventcargo.cli.source import DataSource, remember
+from eventcargo.discovery.data_source import DataSource, remember
 from eventcargo.discovery.run_folder import write_fused
 
 from .program import run, run_json

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from eventcargo.cli.reading import expected_seconds, read_in_time
-from eventcargo.cli.source import DataSource
+from eventcargo.discovery.data_source import DataSource
 from eventcargo.errors import ConfigError
 from eventcargo.simulation import simulate
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from eventcargo import LabelGraph, write_events, write_graph
-from eventcargo.cli.source import DataSource, remember
+from eventcargo.discovery.data_source import DataSource, remember
 from eventcargo.edges import EdgeFolder
 from eventcargo.files import sealed
 from eventcargo.rules import Literal, Rule, write_rules

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from eventcargo import LabelGraph, read_graph, write_graph
-from eventcargo.cli.source import DataSource, remember
+from eventcargo.discovery.data_source import DataSource, remember
 from eventcargo.rules import read_rules
 
 from ..measured import measured

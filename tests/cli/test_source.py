@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from eventcargo.cli.source import DataSource, data_of, recall, remember, source_of
+from eventcargo.cli.source import data_of
 from eventcargo.cohort import Cohort
+from eventcargo.discovery.data_source import DataSource, recall, remember, source_of
 from eventcargo.errors import DataError
 from eventcargo.files import sealed
 
@@ -62,5 +63,5 @@ def test_the_cohort_of_a_source_is_found_again(tmp_path: Path) -> None:
 def test_new_data_of_a_run_are_read_through_its_cohort(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("sequence_id,event,time\na,P01,1\na,P02,2\nb,Q,1\n")
     remember(tmp_path, DataSource("/gone.csv", cohort=Cohort(prefix=1)))
-    data = data_of(tmp_path, str(tmp_path / "log.csv"), None, "sequence_id", "time", "event", "label").data
+    data = data_of(tmp_path, str(tmp_path / "log.csv"), None).data
     assert data["a"].events == ("P01", "P", "P02", "P")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from eventcargo import read_graph
-from eventcargo.cli.source import DataSource, remember
+from eventcargo.discovery.data_source import DataSource, remember
 from eventcargo.models import Oracle
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract

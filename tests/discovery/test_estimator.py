@@ -285,3 +285,26 @@ def test_a_fitted_estimator_shows_what_it_found(fitted: Cargo) -> None:
     assert "LabelGraph: 2 edges into 2 labels" in html
     assert "Verdicts: trust 2, caution 0, doubt 0." in html
     assert html.count('<span class="tone good">trust</span>') == 2
+
+
+def test_new_sequences_are_taken_in(chain: Simulated) -> None:
+    with_labels = chain.data
+    cargo = Cargo(**SETTINGS).fit(with_labels[: len(with_labels) // 2])
+    assert cargo.update(with_labels[len(with_labels) // 2 :]) is cargo
+    assert len(cargo.data_) == len(with_labels)
+    assert cargo.graph_.support["L000"] == with_labels.label_support["L000"]
+    assert cargo.drift_.sequences == len(with_labels) - len(with_labels) // 2
+    events = pl.DataFrame({"sequence_id": ["new"], "time": [0.0], "event": ["E00001"]})
+    with pytest.raises(ConfigError, match="labels= is missing: an update counts which new sequences carry"):
+        cargo.update(events)
+    labels = pl.DataFrame({"sequence_id": ["new"], "label": ["L000"]})
+    assert len(cargo.update(events, labels).data_) == len(with_labels) + 1
+
+
+def test_a_loaded_estimator_without_data_says_so(fitted: Cargo, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "kept")
+    loaded = Cargo.load(tmp_path / "kept")
+    with pytest.raises(
+        ConfigError, match="does not remember its data, which were given in Python; give data="
+    ):
+        _ = loaded.data_

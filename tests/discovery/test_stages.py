@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eventcargo.discovery.config import DiscoverConfig
-from eventcargo.discovery.run_folder import write_baseline
+from eventcargo.discovery.run_folder import RunManifest, write_baseline
 from eventcargo.discovery.stages import Discovery, discover
 from eventcargo.discovery.unfitted import unfitted_labels
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning
@@ -257,3 +257,42 @@ with tempfile.TemporaryDirectory() as folder:
 
 def test_without_time_for_models_torch_is_not_loaded() -> None:
     assert not {"torch", "networkx"} & after_statement(WITHOUT_MODELS)
+
+
+LONGER = replace(QUICK, max_time="2h")
+
+
+@pytest.mark.usefixtures("no_models")
+def test_with_more_time_a_run_without_models_gets_them(
+    chain: Simulated, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.warns(EventCargoWarning, match="no model was fitted"):
+        discover(chain.data, tmp_path, QUICK)
+    monkeypatch.undo()
+    discover(chain.data, tmp_path, LONGER, resume=True)
+    assert bytes_of(tmp_path) == bytes_of(whole)
+
+
+def test_with_more_time_labels_that_were_not_fitted_are_taken_up_again(
+    chain: Simulated, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eventcargo.models.training.linear_term.SHARE", 0.0)  # no time for any label
+    with pytest.warns(EventCargoWarning, match="2 of 2 labels"):
+        Discovery(chain.data, tmp_path, QUICK).run()
+    monkeypatch.undo()
+    assert bytes_of(tmp_path) != bytes_of(whole)
+    assert RunManifest.read(tmp_path).cut == ["train"]
+    Discovery(chain.data, tmp_path, LONGER, resume=True).run()
+    assert bytes_of(tmp_path) == bytes_of(whole)
+    assert RunManifest.read(tmp_path).settings["max_time"] == "2h"
+
+
+def test_more_time_changes_nothing_where_nothing_was_cut_and_less_is_refused(
+    chain: Simulated, whole: Path, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(whole, tmp_path / "run"))
+    told: list[str] = []
+    Discovery(chain.data, run, LONGER, resume=True, progress=lambda stage, *_: told.append(stage)).run()
+    assert told == []
+    with pytest.raises(ConfigError, match="begun with max_time='2h', now it is '30m'"):
+        Discovery(chain.data, run, QUICK, resume=True)

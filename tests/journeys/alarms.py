@@ -29,8 +29,8 @@ POST_OUTCOME = {
 }
 
 
-def write_alarms(folder: Path, hosts: int = 120, seed: int = 0) -> Journey:
-    """Write alarms.jsonl and incidents.csv."""
+def write_alarms(folder: Path, hosts: int = 120, seed: int = 0, later: int = 0) -> Journey:
+    """Write alarms.jsonl and incidents.csv, of a time that begins some days `later`."""
     rng = np.random.default_rng(seed)
     folder.mkdir(parents=True, exist_ok=True)
     stream: list[tuple[datetime, str, str]] = []
@@ -40,8 +40,9 @@ def write_alarms(folder: Path, hosts: int = 120, seed: int = 0) -> Journey:
         messages = _history(rng)
         happened = _incidents(rng, messages)
         messages += [record for kind, time in happened for record in _records(rng, kind, time)]
-        stream += [(time.astimezone(zone), host, message) for time, message in messages]
-        incidents += [(time, host, kind) for kind, time in happened]
+        shift = timedelta(days=later)
+        stream += [((time + shift).astimezone(zone), host, message) for time, message in messages]
+        incidents += [(time + shift, host, kind) for kind, time in happened]
     files = {"alarms": folder / "alarms.jsonl", "incidents": folder / "incidents.csv"}
     rows = [{"host": host, "timestamp": _iso(time), "message": text} for time, host, text in sorted(stream)]
     files["alarms"].write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")

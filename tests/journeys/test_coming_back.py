@@ -1,6 +1,10 @@
-"""New vehicles through a saved run: the same figures from the command line and from Python."""
+"""New vehicles through a saved run: the same figures from the command line and from Python.
+
+Then their failures come in, and the run takes them in.
+"""
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,7 +12,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eventcargo import Cargo
+from eventcargo import Cargo, EventDataset, compare, extract, read_graph
+from eventcargo.discovery.data_source import recall
+from eventcargo.discovery.run_folder import knowledge_of_run
+from eventcargo.fusion.vote_store import VoteStore, write_votes
+from eventcargo.models.loading import load_model
+from eventcargo.oneshot.config import ExtractConfig
 
 from ..cli.program import run, run_json
 
@@ -118,3 +127,63 @@ def test_an_ending_that_cannot_be_written_is_refused_before_any_work(home: Path)
     for command in ("explain", "predict"):
         told = run(command, home / "run", home / "week.parquet", "--out", "x.xls", code=1).stderr
         assert "x.xls has an unknown ending" in told
+
+
+@pytest.fixture(scope="module")
+def second(home: Path) -> Path:
+    """The run after the second week, with new vehicles and their failures."""
+    updated = Path(shutil.copytree(home / "run", home / "updated"))
+    events, failures = garage(3, 150)
+    events.write_csv(home / "events2.csv")
+    failures.write_csv(home / "failures2.csv")
+    said = run_json("update", updated, home / "events2.csv", "--labels", home / "failures2.csv")
+    assert said["is_new"]
+    assert said["added"]["sequences"] > 50
+    assert not said["drift"]["is_out_of_date"]
+    assert said["boundaries"]["pump"] == ["P2, high"]
+    return updated
+
+
+def test_two_weeks_one_after_the_other_are_one_run_over_both(second: Path, tmp_path: Path) -> None:
+    both, known = recall(second).data, knowledge_of_run(second)
+    model, config = load_model(second / "model"), ExtractConfig(workers=1)
+    edges = extract(model, both, tmp_path / "edges", config, knowledge=known, like=second / "edges")
+    write_votes(VoteStore.of_folder(edges), tmp_path / "votes")
+    names = [path.name for path in (second / "votes").glob("*.parquet")]
+    assert "pooled.parquet" in names
+    assert "total-present-group_votes.parquet" in names
+    for name in names:
+        assert (tmp_path / "votes" / name).read_bytes() == (second / "votes" / name).read_bytes(), name
+    assert not {"W:replaced"} & set(both.event_names)
+    before = read_graph(second / "graph.parquet").edges
+    run("verify", second)
+    assert read_graph(second / "graph.parquet").edges.equals(before)
+
+
+def test_the_second_week_is_compared_with_the_first(home: Path, second: Path) -> None:
+    told = run_json("compare", home / "run", second)
+    python = compare(str(home / "run"), second)
+    assert python.counts == told["counts"]
+    assert python.counts["lost"] == python.counts["reversed"] == 0
+    assert python.edges.drop_nulls("ratio")["event"].to_list() == ["P2, high"]
+
+
+def test_a_vehicle_of_the_second_week_is_explained_from_what_the_run_remembers(second: Path) -> None:
+    new = EventDataset.load(second / "added" / "0001")
+    vehicle = next(one for one in new if one.labels)
+    told = run_json("explain", second, "--sequence", vehicle.id)
+    cargo = Cargo.load(second)
+    python = cargo.explain(cargo.data_[vehicle.id])
+    assert told["probabilities"] == pytest.approx(python.probabilities)  # type: ignore[union-attr]
+    assert told["carries"] == ["pump"]
+
+
+def test_the_same_week_again_is_recognised_and_one_without_labels_refused(home: Path, second: Path) -> None:
+    again = run("update", second, home / "events2.csv", "--labels", home / "failures2.csv")
+    assert "sequences already; nothing was changed." in again.stdout
+    told = run("update", second, home / "events2.csv", code=1).stderr
+    assert "--labels is missing: an update counts which new sequences carry a label" in told
+    whole = ("discover", home / "events.csv", "--labels", home / "failures.csv", "--label-time", "when")
+    more = ("--lookback", "30d", *SPELLED, "--exclude", "W:*", "--knowledge", home / "known.json")
+    more = (*more, "--preset", "fast", "--steps", "2", "--out", second, "--resume")
+    assert "was updated with 1 new table since" in run(*whole, *more, code=1).stderr

@@ -1,11 +1,13 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from eventcargo import EventDataset
 from eventcargo.batches import Batches
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, DataError
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.cases import Cases, _Nearest, select_cases
+from eventcargo.oneshot.cases import LIMITS, CaseLimits, Cases, _Nearest, select_cases
 from eventcargo.oneshot.config import CasesConfig
 from eventcargo.oneshot.score_shard import sequence_seeds
 from eventcargo.oneshot.total import reach
@@ -85,12 +87,13 @@ def test_the_nearest_sequences_are_taken(fitted: Transformer, chain: EventDatase
         assert reached[taken, label].min() >= reached[absent & ~taken, label].max()
 
 
-def test_of_very_many_sequences_the_nearest_are_kept_and_of_equal_ones_the_first() -> None:
-    values = np.random.default_rng(0).integers(0, 300, 5_000).astype(float)
+def test_of_very_many_sequences_the_nearest_are_kept_and_of_equal_ones_the_smallest_seeds() -> None:
+    random = np.random.default_rng(0)
+    values, seeds = random.integers(0, 300, 5_000).astype(float), random.integers(0, 2**32, 5_000)
     nearest = _Nearest(10)
     for rows in np.array_split(np.arange(5_000), 20):
-        nearest.add(rows, values[rows])
-    assert nearest.rows().tolist() == sorted(np.argsort(-values, kind="stable")[:10].tolist())
+        nearest.add(rows, values[rows], seeds[rows])
+    assert nearest.rows().tolist() == sorted(np.lexsort((seeds, -values))[:10].tolist())
 
 
 def test_progress_counts_sequences(fitted: Transformer, chain: EventDataset) -> None:
@@ -109,3 +112,33 @@ def test_progress_counts_sequences(fitted: Transformer, chain: EventDataset) -> 
 def test_negative_settings_are_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name}=-1"):
         CasesConfig(**{name: -1})
+
+
+def test_thresholds_of_some_sequences_choose_the_same_in_any_data(
+    fitted: Transformer, chain: EventDataset
+) -> None:
+    config = CasesConfig(max_cases=10, min_absent=20)
+    first, second = chain.select(np.arange(0, 600, 2)), chain.select(np.arange(1, 600, 2))
+    begun = select_cases(fitted, first, config, sequence_seeds(first, 0))
+    parts = [
+        select_cases(fitted, part, config, sequence_seeds(part, 0), limits=begun.limits)
+        for part in (first, second, chain)
+    ]
+    for polarity in ("present", "absent"):
+        of_first, of_second, at_once = (getattr(part, polarity).toarray() for part in parts)
+        assert np.array_equal(of_first, getattr(begun, polarity).toarray())
+        assert np.array_equal(at_once[0::2], of_first)
+        assert np.array_equal(at_once[1::2], of_second)
+        assert of_second.sum() > 0
+
+
+def test_a_folder_without_thresholds_or_with_those_of_other_labels_is_refused(
+    tmp_path: Path, fitted: Transformer, chain: EventDataset
+) -> None:
+    limits = chosen(fitted, chain).limits
+    assert limits is not None
+    with pytest.raises(DataError, match=f"has no {LIMITS}, so it was written by an earlier release"):
+        CaseLimits.read(tmp_path, fitted.label_names)
+    limits.write(tmp_path, fitted.label_names)
+    with pytest.raises(DataError, match="is of other labels than the model"):
+        CaseLimits.read(tmp_path, ["L000"])

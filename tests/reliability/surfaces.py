@@ -15,9 +15,9 @@ import pyarrow as pa
 
 import eventcargo
 from eventcargo import EventDataset, Knowledge, Vocabulary, read_events, read_graph, read_meds, write_events
-from eventcargo.cli.source import source_of
 from eventcargo.cohort.config import Cohort, read_cohort, write_cohort
 from eventcargo.discovery import DiscoverConfig
+from eventcargo.discovery.data_source import source_of
 from eventcargo.discovery.results import read_results
 from eventcargo.discovery.run_folder import RunManifest
 from eventcargo.edges import EdgeTable

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from eventcargo.cli.source import source_of
+from eventcargo.discovery.data_source import source_of
 from eventcargo.service import ServeConfig, ServedRun, create_app
 from eventcargo.service.work_queue import WorkQueue
 

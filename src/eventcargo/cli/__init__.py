@@ -37,6 +37,7 @@ COMMANDS = {
     "discover": "Find the causes of every label: run all stages, from tables to a report.",
     "explain": "Show which events raised or lowered the labels of one sequence, or of many new ones.",
     "predict": "Tell how probable each label of new sequences is, by the model of a run.",
+    "update": "Add next week's sequences to a run, with the model it has; tell whether that is too old.",
     "serve": "Answer HTTP requests about new sequences, by the model of a run.",
     "cohort": "Cut sequences out of recorded events: cases, and controls at risk.",
     "simulate": "Simulate events with known causes; choose a regime.",

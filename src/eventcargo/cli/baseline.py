@@ -8,11 +8,11 @@ import typer
 
 import eventcargo
 from eventcargo.baselines import METHODS, BaselineConfig, check_method
-from eventcargo.cli.data import EVENTS, LABELS, Columns
+from eventcargo.cli.data import EVENTS, LABELS
 from eventcargo.cli.options import completing, with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
-from eventcargo.cli.source import DataSource
 from eventcargo.cohort.config import Cohort
+from eventcargo.discovery.data_source import Columns, DataSource
 from eventcargo.engines.config import EngineConfig, make_engine
 from eventcargo.errors import DataError, counted
 from eventcargo.io.config import ReadConfig

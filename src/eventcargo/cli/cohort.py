@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from eventcargo.cli.data import EVENTS, LABELS, Columns
+from eventcargo.cli.data import EVENTS, LABELS
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines
-from eventcargo.cli.source import DataSource
 from eventcargo.cohort.config import Cohort
+from eventcargo.discovery.data_source import Columns, DataSource
 from eventcargo.errors import ConfigError
 from eventcargo.files import check_new_folder
 from eventcargo.io.config import ReadConfig

@@ -10,8 +10,8 @@ from eventcargo.cli.boundaries import causes
 from eventcargo.cli.discover import print_found, run_stages, write_scores
 from eventcargo.cli.output import print_lines, print_table
 from eventcargo.cli.simulate import write_simulated
-from eventcargo.cli.source import DataSource
 from eventcargo.discovery import DiscoverConfig
+from eventcargo.discovery.data_source import DataSource
 from eventcargo.errors import counted
 from eventcargo.files import atomic_folder, check_new_folder
 

@@ -12,14 +12,14 @@ import eventcargo
 import eventcargo.discovery
 import eventcargo.evaluation
 from eventcargo.cli.boundaries import print_boundaries
-from eventcargo.cli.data import EVENTS, LABELS, Columns
+from eventcargo.cli.data import EVENTS, LABELS
 from eventcargo.cli.elsewhere import FROM, check_elsewhere, read_elsewhere
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.reading import read_in_time
-from eventcargo.cli.source import DataSource, SourceData, remember
 from eventcargo.cohort.config import Cohort
 from eventcargo.discovery import DiscoverConfig
+from eventcargo.discovery.data_source import Columns, DataSource, SourceData, remember
 from eventcargo.discovery.estimate import estimate
 from eventcargo.discovery.run_folder import SCORES, artefacts
 from eventcargo.engines.config import EngineConfig

@@ -9,8 +9,9 @@ import typer
 
 import eventcargo
 import eventcargo.evaluation
-from eventcargo.cli.data import EVENT, LABEL, LABELS, SEQUENCE_ID, TIME, read
+from eventcargo.cli.data import LABELS
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
+from eventcargo.discovery.data_source import read
 from eventcargo.errors import ConfigError, counted
 from eventcargo.files import atomic_file
 from eventcargo.io.graph_paths import check_graph_file
@@ -44,10 +45,10 @@ def run(
         str | None, typer.Option(help="Events of the data; adds floors and a ceiling to the table.")
     ] = None,
     labels: LABELS = None,
-    sequence_id: SEQUENCE_ID = "sequence_id",
-    time: TIME = "time",
-    event: EVENT = "event",
-    label: LABEL = "label",
+    sequence_id: Annotated[str, typer.Option(help="Column with the sequence id.")] = "sequence_id",
+    time: Annotated[str, typer.Option(help="Column with the time.")] = "time",
+    event: Annotated[str, typer.Option(help="Column with the event type.")] = "event",
+    label: Annotated[str, typer.Option(help="Column with the label, in a long table of labels.")] = "label",
     as_json: AS_JSON = False,
 ) -> None:
     """Score graphs against the true boundaries, with and without negated literals."""

@@ -16,7 +16,7 @@ import eventcargo.prediction
 from eventcargo.cli.new_data import NewColumns, allowed_pairs, model_of, read_new
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
-from eventcargo.cli.source import recall
+from eventcargo.discovery.data_source import recall
 from eventcargo.errors import ConfigError, counted
 from eventcargo.io.config import ReadConfig
 from eventcargo.prediction.table_paths import check_table_path

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import eventcargo
-from eventcargo.cli.data import EVENTS, LABELS, Columns
+from eventcargo.cli.data import EVENTS, LABELS
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.run_data import hold
-from eventcargo.cli.source import DataSource, remember
 from eventcargo.cohort.config import Cohort
+from eventcargo.discovery.data_source import Columns, DataSource, remember
 from eventcargo.engines.config import EngineConfig, make_engine
 from eventcargo.errors import counted
 from eventcargo.io.config import ReadConfig
@@ -44,6 +44,9 @@ def extract(
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Resume the extraction in RUN.")] = False,
     knowledge: KNOWLEDGE = None,
+    like: Annotated[
+        Path | None, typer.Option(help="Another run with edges/: choose sequences by its thresholds.")
+    ] = None,
     as_json: AS_JSON = False,
     config: ExtractConfig = ExtractConfig(),  # noqa: B008 (frozen)
     where: EngineConfig = EngineConfig(),  # noqa: B008 (frozen)
@@ -69,6 +72,7 @@ def extract(
             resume=resume or bool(where.shards),
             progress=update,
             engine=engine,
+            like=None if like is None else like / "edges",
         )
         engine.discard()
     remember(run, source, loaded)

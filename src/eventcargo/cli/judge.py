@@ -32,10 +32,10 @@ def judge(
     run: Annotated[Path, typer.Argument(help="Folder of a run with graph.parquet; verdicts.json is added.")],
     events: EVENTS_OF_RUN = None,
     labels: LABELS = None,
-    sequence_id: SEQUENCE_ID = "sequence_id",
-    time: TIME = "time",
-    event: EVENT = "event",
-    label: LABEL = "label",
+    sequence_id: SEQUENCE_ID = "",
+    time: TIME = "",
+    event: EVENT = "",
+    label: LABEL = "",
     knowledge: Annotated[
         Path | None, typer.Option(help="Prior knowledge, JSON or YAML; default: that of the graph.")
     ] = None,
@@ -46,7 +46,7 @@ def judge(
     if not (run / GRAPH).exists():
         raise DataError(f"{run} has no {GRAPH}; run fuse or discover first")
     hold(run)
-    loaded = data_of(run, events, labels, sequence_id, time, event, label)
+    loaded = data_of(run, events, labels, sequence_id=sequence_id, time=time, event=event, label=label)
     data = loaded.data
     graph, quality = eventcargo.read_graph(run / GRAPH), eventcargo.discovery.read_quality(run)
     known = knowledge_of_run(run) if knowledge is None else Knowledge.read(knowledge)

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import eventcargo.oneshot
 import eventcargo.prediction
-from eventcargo.cli.data import Columns
-from eventcargo.cli.source import DataSource, SourceData, saved_cohort, source_of
-from eventcargo.cohort.config import Cohort
+from eventcargo.discovery.data_source import new_source
 from eventcargo.discovery.run_folder import GRAPH, MODEL, RUN, knowledge_of_run
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.io.config import ReadConfig
@@ -58,31 +56,12 @@ def read_new(
     Sequences of a cohort whose outcomes are in a table of their own end with the last event of the subject.
     Event types that the model does not know are named in a warning.
     """
-    source = DataSource.of(events, None, Columns(), saved_cohort(run)[0] or Cohort(), reading)
-    if source.is_saved:
-        source = replace(source, cohort=Cohort(exclude=source.cohort.exclude))
-    else:
-        source = _named(source, run, columns)
+    source = new_source(run, events, (), asdict(columns), reading)
     if source.cohort.label_time:
         source = replace(source, cohort=source.cohort.before_outcomes)
-    data = _excluding(source.build(like=model.vocabulary), source).data.without_labels()
+    data = source.build(like=model.vocabulary).data.without_labels()
     eventcargo.prediction.warn_of_unknown(eventcargo.prediction.unknown_events(model, data), data)
     return data
-
-
-def _named(source: DataSource, run: Path, columns: NewColumns) -> DataSource:
-    """The source with the columns of the run's own data, and those that are given."""
-    given = {name: value for name, value in asdict(columns).items() if value}
-    if not (run / "data.json").exists():
-        return replace(source, **given)
-    before = source_of(run)
-    names = ("sequence_id", "time", "event", "values", "static", "parents")
-    return replace(source, **{name: getattr(before, name) for name in names} | given)
-
-
-def _excluding(loaded: SourceData, source: DataSource) -> SourceData:
-    """What a cohort excluded is gone already; saved data sets may hold it still."""
-    return loaded if source.is_cohort else loaded.excluding(source.cohort.exclude)
 
 
 def allowed_pairs(run: Path, model: "DensityModel", data: "EventDataset") -> "NDArray[np.bool_] | None":

@@ -11,7 +11,7 @@ from eventcargo.errors import ConfigError, argument
 from eventcargo.io.shards import find_shards
 
 if TYPE_CHECKING:
-    from eventcargo.cli.source import DataSource, SourceData
+    from eventcargo.discovery.data_source import DataSource, SourceData
 
 SECONDS_A_BYTE = {".parquet": 1.3e-8, ".csv": 5e-9, ".tsv": 5e-9, ".jsonl": 5e-8, ".ndjson": 5e-8}
 """Processor seconds that a byte of a table takes to read, by the ending of the file; about, on one core."""

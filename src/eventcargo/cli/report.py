@@ -28,17 +28,17 @@ def report(
     baseline: Annotated[
         Path | None, typer.Option(help="Graph to compare with; default RUN/baseline.parquet, if it exists.")
     ] = None,
-    sequence_id: SEQUENCE_ID = "sequence_id",
-    time: TIME = "time",
-    event: EVENT = "event",
-    label: LABEL = "label",
+    sequence_id: SEQUENCE_ID = "",
+    time: TIME = "",
+    event: EVENT = "",
+    label: LABEL = "",
     as_json: AS_JSON = False,
 ) -> None:
     """Write the results of a run as one HTML page that opens from disk and needs no network."""
     if not (run / GRAPH).exists():
         raise DataError(f"{run} has no {GRAPH}; run fuse first")
     hold(run)
-    data = data_of(run, events, labels, sequence_id, time, event, label).data
+    data = data_of(run, events, labels, sequence_id=sequence_id, time=time, event=event, label=label).data
     content = eventcargo.discovery.read_report_input(run, data, baseline)
     target = out or run / REPORT
     eventcargo.report.write_report(target, content)

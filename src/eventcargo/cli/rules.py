@@ -35,10 +35,10 @@ def run_rules(
     events: Annotated[str | None, typer.Argument(help="Events; default: the data of the run.")] = None,
     labels: LABELS = None,
     again: Annotated[bool, typer.Option("--again", help="Find the rules again if RUN has rules.")] = False,
-    sequence_id: SEQUENCE_ID = "sequence_id",
-    time: TIME = "time",
-    event: EVENT = "event",
-    label: LABEL = "label",
+    sequence_id: SEQUENCE_ID = "",
+    time: TIME = "",
+    event: EVENT = "",
+    label: LABEL = "",
     as_json: AS_JSON = False,
     config: RuleConfig = RuleConfig(),  # noqa: B008 (frozen)
 ) -> None:
@@ -47,7 +47,7 @@ def run_rules(
     path = run / RULES
     if again or not path.exists() or artefacts(run).outdated(RULES):
         hold(run)
-        data = data_of(run, events, labels, sequence_id, time, event, label).data
+        data = data_of(run, events, labels, sequence_id=sequence_id, time=time, event=event, label=label).data
         rules = _find(run, data, config)
         write_rules_of_run(run, rules, data, config)
         warn_of_outdated(run)

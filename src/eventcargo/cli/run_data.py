@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import eventcargo
 from eventcargo.cli import HELD
-from eventcargo.cli.data import Columns
-from eventcargo.cli.source import SourceData, data_of, recall, source_of
+from eventcargo.cli.source import data_of
+from eventcargo.discovery.data_source import SourceData, recall
 from eventcargo.discovery.run_folder import GRAPH, is_current
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.locks import hold_folder
@@ -38,23 +38,7 @@ def graph_and_data(
     option = f"-{side}" if side else ""
     if labels and events is None:
         raise ConfigError(f"--labels{option} needs --events{option}; give both or neither")
-    loaded = _recalled(run, option) if events is None else _named(run, events, labels)
+    advice = f"name them with --events{option} and --labels{option}"
+    loaded = recall(run, advice) if events is None else data_of(run, events, labels)
     is_current(run, GRAPH, loaded.data, fate)
     return eventcargo.read_graph(run / GRAPH), loaded
-
-
-def _recalled(run: Path, option: str) -> SourceData:
-    """The data of a run; refuses data that are gone, naming the options that give them anew."""
-    advice = f"name them with --events{option} and --labels{option}"
-    if not (run / "data.json").exists():
-        raise DataError(f"{run} does not know its data: it has no data.json; {advice}")
-    for path in source_of(run).paths:
-        if not any(mark in path for mark in "*?[") and not Path(path).exists():
-            raise DataError(f"the data of {run} are gone: {path} does not exist; {advice}")
-    return recall(run)
-
-
-def _named(run: Path, events: str, labels: Sequence[str] | None) -> SourceData:
-    """Data that options name, with the columns of the run's own."""
-    known = source_of(run) if (run / "data.json").exists() else Columns()
-    return data_of(run, events, labels, known.sequence_id, known.time, known.event, known.label)

@@ -9,7 +9,7 @@ import eventcargo.service
 from eventcargo.cli.new_data import model_of
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_lines
-from eventcargo.cli.source import DataSource, source_of
+from eventcargo.discovery.data_source import DataSource, has_source, source_of
 from eventcargo.errors import ConfigError, counted, warn
 from eventcargo.service.config import ServeConfig
 from eventcargo.service.gate import is_loopback
@@ -28,7 +28,7 @@ def serve(
     """Answer HTTP requests about new sequences: probabilities of labels, causes and rules that hold."""
     model = model_of(run, device)
     _check_installed()
-    source = source_of(run) if (run / "data.json").exists() else DataSource("")
+    source = source_of(run) if has_source(run) else DataSource("")
     served = eventcargo.service.ServedRun.load(
         run, model, values=source.values, parents=source.parents or None
     )

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import eventcargo.models.training
-from eventcargo.cli.data import EVENTS, LABELS, Columns
+from eventcargo.cli.data import EVENTS, LABELS
 from eventcargo.cli.elsewhere import FROM, check_elsewhere, read_elsewhere
 from eventcargo.cli.options import completing, with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table
 from eventcargo.cli.quality import print_quality
 from eventcargo.cli.run_data import hold
-from eventcargo.cli.source import DataSource, remember
 from eventcargo.cohort.config import Cohort
+from eventcargo.discovery.data_source import Columns, DataSource, remember
 from eventcargo.engines.config import EngineConfig, make_engine
 from eventcargo.errors import counted
 from eventcargo.io.config import ReadConfig

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from eventcargo.cli.data import EVENTS, LABELS, Columns
+from eventcargo.cli.data import EVENTS, LABELS
 from eventcargo.cli.options import with_options
 from eventcargo.cli.output import AS_JSON, print_json, print_lines, print_table, show
-from eventcargo.cli.source import DataSource
 from eventcargo.cohort.config import Cohort
+from eventcargo.discovery.data_source import Columns, DataSource
 from eventcargo.errors import EventCargoWarning
 from eventcargo.io.config import ReadConfig
 from eventcargo.summary import QUANTILES, Summary, summarise

@@ -28,10 +28,10 @@ def verify(
     run: Annotated[Path, typer.Argument(help="Folder of a run with fused.parquet; graph.parquet is added.")],
     events: EVENTS_OF_RUN = None,
     labels: LABELS = None,
-    sequence_id: SEQUENCE_ID = "sequence_id",
-    time: TIME = "time",
-    event: EVENT = "event",
-    label: LABEL = "label",
+    sequence_id: SEQUENCE_ID = "",
+    time: TIME = "",
+    event: EVENT = "",
+    label: LABEL = "",
     knowledge: Annotated[
         Path | None,
         typer.Option(help="JSON or YAML file with required, forbidden and allowed edges; default: as fused."),
@@ -43,7 +43,7 @@ def verify(
     if not (run / FUSED).exists():
         raise DataError(f"{run} has no {FUSED}; run fuse first")
     hold(run)
-    data = data_of(run, events, labels, sequence_id, time, event, label).data
+    data = data_of(run, events, labels, sequence_id=sequence_id, time=time, event=event, label=label).data
     fused, began = eventcargo.read_graph(run / FUSED), clock.perf_counter()
     known = knowledge_of_run(run) if knowledge is None else Knowledge.read(knowledge)
     resolved = None if known is None else known.resolve(list(data.label_names), list(data.event_names))

@@ -57,11 +57,11 @@ class Side:
             return given
         pair = given
         if not isinstance(given, tuple):
-            pair = (getattr(given, "graph_", None), getattr(given, "_data", None))
+            pair = (getattr(given, "graph_", None), getattr(given, "data_", None))
         if len(pair) != 2 or not isinstance(pair[0], LabelGraph) or not isinstance(pair[1], EventDataset):
             raise ConfigError(
-                f"{name}, {type(given).__name__}, has no graph or no data; give a Cargo that was fitted "
-                "here, or a pair of graph and data, such as (cargo.graph_, data)"
+                f"{name}, {type(given).__name__}, has no graph or no data; give a Cargo, the folder of a "
+                "run, or a pair of graph and data, such as (cargo.graph_, data)"
             )
         return cls(name, *pair)
 

@@ -17,6 +17,7 @@ import eventcargo.prediction
 import eventcargo.report
 from eventcargo.cohort.config import COHORT, Cohort, read_cohort
 from eventcargo.discovery.config import DiscoverConfig
+from eventcargo.discovery.data_source import has_source, recall
 from eventcargo.discovery.parameters import WithParameters
 from eventcargo.discovery.run_folder import RunManifest, knowledge_of_run, write_cohort_of_run
 from eventcargo.engines.config import EngineConfig
@@ -144,6 +145,56 @@ class Cargo(WithParameters):
         self._data = cut.data
         return self
 
+    def update(
+        self,
+        events: Any,
+        labels: Any = None,
+        *,
+        data: "EventDataset | None" = None,
+        max_time: str = "",
+        **columns: Any,
+    ) -> "Cargo":
+        """Add new sequences, with the model there is; see `eventcargo.update`.
+
+        `events` is an `EventDataset` with labels, or tables as `fit` takes them. `data` are the sequences so
+        far, by default those of `fit` or those that the folder of the run remembers. Sets `drift_`, which
+        says whether the model is out of date.
+        """
+        model = self._model()
+        is_cut = isinstance(events, eventcargo.EventDataset)
+        if not is_cut and labels is None and not (self.cohort and self.cohort.outcomes):
+            raise ConfigError(
+                f"{argument('labels')} is missing: an update counts which new sequences carry a label"
+            )
+        cut = _Cut(events) if is_cut else self._read(events, labels, columns, model.vocabulary)
+        with progress_bars(self.show_progress) as progress:
+            updated = eventcargo.update(
+                self._folder,
+                cut.data,
+                data=self.data_ if data is None else data,
+                timing=cut.timing,
+                max_time=max_time,
+                device=self.device,
+                workers=self.n_jobs or 0,
+                progress=progress,
+                engine=EngineConfig(self.engine, self.address),  # type: ignore[arg-type]  # it checks the name
+            )
+        self._take(updated.results, self._folder)
+        self._data, self.drift_ = updated.data, updated.drift
+        return self
+
+    @property
+    def data_(self) -> "EventDataset":
+        """The sequences of the run: those of `fit`, or those that its folder remembers."""
+        self._fitted()
+        if not hasattr(self, "_data"):
+            if not has_source(self._folder):
+                raise ConfigError(
+                    f"{self._folder} does not remember its data, which were given in Python; give data="
+                )
+            self._data = recall(self._folder).data
+        return self._data
+
     def read(self, events: Any, labels: Any = None, **columns: Any) -> "EventDataset":
         """The sequences of new tables, as `fit` made those of its own; give columns and tables as there.
 
@@ -193,11 +244,9 @@ class Cargo(WithParameters):
     def without(self, events: Any, labels: Any = None, data: "EventDataset | None" = None) -> "list[Without]":
         """How many fewer sequences would carry a label without event types, one or several.
 
-        A loaded estimator needs `data`. Without `labels`, they are those whose boundary has an event type.
+        Without `labels`, they are those whose boundary has an event type.
         """
-        shown = data if data is not None else getattr(self._fitted(), "_data", None)
-        if shown is None:
-            raise ConfigError("a loaded estimator has no data to count in; give data=")
+        shown = self.data_ if data is None else data
         return eventcargo.intervention.without(
             self._fitted().graph_,
             shown,
@@ -220,10 +269,8 @@ class Cargo(WithParameters):
         return eventcargo.prediction.mean_pseudo_r2(self._model(), self._shown(data, labels, columns))
 
     def write_report(self, path: str | Path, data: "EventDataset | None" = None) -> None:
-        """Write one HTML page with all results; a loaded estimator needs `data`."""
-        shown = data if data is not None else getattr(self._fitted(), "_data", None)
-        if shown is None:
-            raise ConfigError("a loaded estimator has no data to show; give data=")
+        """Write one HTML page with all results."""
+        shown = self.data_ if data is None else data
         content = eventcargo.discovery.read_report_input(self._folder, shown)
         eventcargo.report.write_report(path, content)
 

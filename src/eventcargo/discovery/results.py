@@ -25,6 +25,7 @@ from eventcargo.discovery.run_folder import (
     artefacts,
     is_current,
 )
+from eventcargo.drift import read_drift
 from eventcargo.edges import EdgeFolder
 from eventcargo.events import EventDataset
 from eventcargo.fusion import FuseConfig
@@ -120,6 +121,7 @@ def read_report_input(folder: Path, data: EventDataset, baseline: Path | None = 
         cohort=_cohort_line(folder),
         date=_date(folder),
         probabilities=_prefix_probabilities(folder, data),
+        notes=_drift_notes(folder),
     )
 
 
@@ -154,6 +156,12 @@ def _cohort_line(folder: Path) -> str:
     """How the sequences of a run were cut, in words; empty if they were read as they are."""
     found = _read(folder / COHORT, read_cohort)
     return "" if found is None else str(found[1].get("line", ""))
+
+
+def _drift_notes(folder: Path) -> list[str]:
+    """Whether the model is out of date for what was added last, in words; empty if nothing was."""
+    drift = read_drift(folder)
+    return [] if drift is None else [drift.sentence]
 
 
 def _about(folder: Path) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The folder of a run: its files, what each is made from, their writers, and RunManifest (run.json)."""
 
+import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -11,6 +12,7 @@ from eventcargo import io
 from eventcargo.checksums import file_checksum
 from eventcargo.cohort.config import COHORT, TIMING, Cohort, write_cohort
 from eventcargo.discovery.artefacts import Artefacts
+from eventcargo.durations import has_more_time
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
 from eventcargo.files import atomic_file, check_same_settings, read_document, sweep, write_document
 from eventcargo.typed import parse_as
@@ -62,6 +64,15 @@ STAGES = {
     REPORT: "report",
 }
 """The stage of `discover` that writes each file."""
+
+ORDER = ("train", "extract", "fuse", "verify", "rules", "judge", "report")
+"""The stages of a run but for `baseline`, each of which needs those before it."""
+
+AFTER: Mapping[str, tuple[str, ...]] = {
+    "baseline": ("baseline", *ORDER[2:]),
+    **{stage: ORDER[at:] for at, stage in enumerate(ORDER)},
+}
+"""For each stage those that are done again once there is more time for it."""
 
 REMEDIES = {
     GRAPH: "eventcargo verify {run}",
@@ -242,6 +253,10 @@ class RunManifest:
     """checksums of the files of the model that the run trained or was given"""
     threads: int = 0
     """threads on which a network was trained; 0: none so far"""
+    cut: list[str] = field(default_factory=list)
+    """stages that the time limit cut"""
+    updates: list[dict[str, Any]] = field(default_factory=list)
+    """what was added to the data later, each with what the run could not do with it"""
 
     @classmethod
     def begin(cls, folder: Path, settings: Mapping[str, Any], resume: bool) -> "RunManifest":
@@ -255,8 +270,17 @@ class RunManifest:
         if not resume:
             raise ConfigError(f"{folder} holds a run already; resume it, or choose a new folder")
         manifest = cls.read(folder)
-        check_same_settings(folder, manifest.settings, settings)
+        if manifest.updates and settings.get("data") != manifest.settings.get("data"):
+            raise ConfigError(
+                f"{folder} was updated with {counted(len(manifest.updates), 'new table')} since; an update "
+                "that was stopped is completed by running it again; for other data choose a new folder"
+            )
+        is_longer = has_more_time(manifest.settings, settings)
+        more = {"max_time": settings["max_time"]} if is_longer else {}
+        check_same_settings(folder, {**manifest.settings, **more}, settings)
         manifest.check_model()
+        if is_longer:
+            manifest.take_up(dict(settings))
         sweep(folder)
         undone = _undone(folder, manifest.done)
         manifest.done = [stage for stage in manifest.done if stage not in undone]
@@ -277,6 +301,8 @@ class RunManifest:
                 parse_as(list[str], content.get("done"), "done"),
                 parse_as(dict[str, str], content.get("model"), "model"),
                 parse_as(int, content.get("threads", 0), "threads"),
+                parse_as(list[str], content.get("cut", []), "cut"),
+                parse_as(list[dict[str, Any]], content.get("updates", []), "updates"),
             )
         except DataError as error:
             raise DataError(f"{path} is damaged: {error}; {ANEW}") from None
@@ -286,9 +312,22 @@ class RunManifest:
         """Seconds of all stages so far."""
         return sum(self.seconds.values())
 
-    def finish(self, stage: str, seconds: float) -> None:
-        """Record that a stage is done."""
+    def take_up(self, settings: dict[str, Any]) -> None:
+        """Go on with a longer time limit: stages that the limit cut, and those after them, are not done."""
+        redone = {late for stage in self.cut for late in AFTER[stage]}
+        if "extract" in redone:
+            for name in (EDGES, "votes"):
+                shutil.rmtree(self.path.parent / name, ignore_errors=True)
+        self.settings, self.cut = settings, []
+        self.done = [stage for stage in self.done if stage not in redone]
+        self.seconds = {stage: taken for stage, taken in self.seconds.items() if stage not in redone}
+        self.write()
+
+    def finish(self, stage: str, seconds: float, is_cut: bool = False) -> None:
+        """Record that a stage is done, and whether the time limit cut it."""
         self.done.append(stage)
+        if is_cut and stage not in self.cut:
+            self.cut.append(stage)
         if stage == "train":
             self.model = self._model_checksums()
         self.note(stage, seconds)
@@ -341,6 +380,8 @@ class RunManifest:
             "done": self.done,
             "model": self.model,
             "threads": self.threads,
+            **({"cut": self.cut} if self.cut else {}),
+            **({"updates": self.updates} if self.updates else {}),
         }
         write_document(self.path, FORMAT, FORMAT_VERSION, content)
 

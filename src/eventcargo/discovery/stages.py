@@ -17,8 +17,9 @@ import polars as pl
 
 import eventcargo
 import eventcargo.models.huggingface
+import eventcargo.models.training
 from eventcargo.baselines import find_boundaries
-from eventcargo.deadline import warn_of_left_out
+from eventcargo.deadline import Deadline, warn_of_left_out
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.estimate import estimate
 from eventcargo.discovery.results import (
@@ -55,7 +56,7 @@ from eventcargo.fusion.vote_store import run_votes
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
-from eventcargo.locks import hold_folder
+from eventcargo.locks import FileLock, hold_folder
 from eventcargo.logs import timed
 from eventcargo.memory import limit_memory
 from eventcargo.models.transformer.config import FEW_WEIGHTS
@@ -135,7 +136,10 @@ def discover(
 
 
 class Discovery:
-    """A run in a folder, stage after stage; see `discover`. The folder is held until `run` has ended."""
+    """A run in a folder, stage after stage; see `discover`. The folder is held until `run` has ended.
+
+    Whoever holds the folder already gives its `lock`, which is released then.
+    """
 
     def __init__(
         self,
@@ -151,6 +155,7 @@ class Discovery:
         progress: OnProgress | None = None,
         began: float | None = None,
         engine: EngineConfig | Engine = EngineConfig(),  # noqa: B008 (frozen)
+        lock: FileLock | None = None,
     ) -> None:
         began = time.monotonic() if began is None else began
         if not data.label_names:
@@ -171,11 +176,12 @@ class Discovery:
         self._wanted_engine = engine
         self._is_sharded = isinstance(engine, EngineConfig) and bool(engine.shards)
         with ExitStack() as undo:
-            self._lock = undo.enter_context(hold_folder(self.folder, shared=self._is_sharded))
+            held = lock or hold_folder(self.folder, shared=self._is_sharded)
+            self._lock = undo.enter_context(held)
             self.manifest = RunManifest.begin(self.folder, self._settings(), resume or self._is_sharded)
             undo.pop_all()  # held until the run ends
         started = began - self.manifest.used  # as if the run had not been interrupted
-        self._schedule = Schedule(data, config, started)
+        self._schedule, self._ends = Schedule(data, config, started), dict[str, Deadline]()
 
     def run(self) -> RunResults:
         """Run every stage that is not done yet."""
@@ -200,7 +206,10 @@ class Discovery:
     def _run(self) -> RunResults:
         with self._schedule.measured(self._engine):
             self._stage("baseline", self._baseline)
-        model = self._fitted_model() if self._has_model() else None
+        has_model = self._has_model()
+        if not has_model and "train" not in self.manifest.cut:
+            self.manifest.cut.append("train")
+        model = self._fitted_model() if has_model else None
         self._stage("fuse", lambda: self._fuse(model))
         if self.config.verifies:
             with self._schedule.measured(self._engine):
@@ -254,9 +263,20 @@ class Discovery:
             result = work()
         if self._is_sharded and name in RunManifest.read(self.folder).done:
             raise UnitsLeftError(f"another invocation finished {name} and went on")
-        self.manifest.finish(name, self._before + time.monotonic() - self._began)
+        self.manifest.finish(name, self._before + time.monotonic() - self._began, self._is_cut(name))
         self._progress(name, 1.0, 1.0, "done")
         return result
+
+    def _is_cut(self, name: str) -> bool:
+        """Whether the time limit cut the stage that just ended; the steps of training may fill all of it."""
+        if name == "train":
+            return self._model is None and eventcargo.models.training.was_cut(self.folder)
+        return name in self._ends and self._ends[name].is_over
+
+    def _end_of(self, stage: str) -> Deadline:
+        """When a stage has to end."""
+        self._ends[stage] = self._schedule.end_of(stage)
+        return self._ends[stage]
 
     def _on_progress(self, stage: str, done: float, total: float, message: str = "", /) -> None:
         """Pass progress on, and record the time of the stage every few seconds."""
@@ -279,7 +299,7 @@ class Discovery:
             run=self.folder,
             resume=any(self._path(name).exists() for name in TRAINING_FILES),
             progress=self._on_progress,
-            deadline=self._schedule.end_of("train"),
+            deadline=self._end_of("train"),
             engine=self._engine,
             from_=self._backbone,
         )
@@ -300,7 +320,7 @@ class Discovery:
             knowledge=self._knowledge,
             resume=True,
             progress=self._on_progress,
-            deadline=self._schedule.end_of("extract"),
+            deadline=self._end_of("extract"),
             engine=self._engine,
         )
 
@@ -324,7 +344,7 @@ class Discovery:
     def _verify(self, model: "DensityModel | None") -> None:
         fused = read_graph(self._path(FUSED))
         untrusted = {*unfitted_labels(fused), *(self.data.label_names if model is None else model.untrusted)}
-        end = self._schedule.end_of("verify")
+        end = self._end_of("verify")
         graph = verify(
             fused,
             self.data,
@@ -336,12 +356,12 @@ class Discovery:
         write_verified(self.folder, graph, self.data, knowledge=self._knowledge)
 
     def _baseline(self) -> None:
-        end = self._schedule.end_of("baseline")
+        end = self._end_of("baseline")
         graph = find_boundaries(self.data, progress=self._on_progress, deadline=end, engine=self._engine)
         write_baseline(self.folder, graph, self.data)
 
     def _rules(self, graph: LabelGraph) -> None:
-        end = self._schedule.end_of("rules")
+        end = self._end_of("rules")
         quality = read_quality(self.folder)
         rules = find_rules(
             self.data,
@@ -355,7 +375,7 @@ class Discovery:
 
     def _judge(self, graph: LabelGraph) -> None:
         quality = read_quality(self.folder)
-        end = self._schedule.end_of("judge")
+        end = self._end_of("judge")
         verdicts = judge(
             self.data,
             graph,

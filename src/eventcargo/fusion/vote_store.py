@@ -163,7 +163,8 @@ def plan_of(folder: EdgeFolder) -> dict[str, Any]:
     plan = folder.plan
     settings = {name: value for name, value in plan.items() if name not in (*LISTS, *FREE)}
     named = {name: plan.get(name) for name in LISTS if name != "data"}
-    return {**named, "settings": settings, "data": [plan.get("data")]}
+    data = plan.get("data")  # a list, once a run was updated
+    return {**named, "settings": settings, "data": data if isinstance(data, list) else [data]}
 
 
 def _joined_plan(plans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

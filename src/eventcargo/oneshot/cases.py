@@ -5,10 +5,15 @@ label shows only there. Most sequences without a label say nothing about it, so 
 the label comes closest to being predicted when at most one event type is hidden. Their number is a multiple
 of the label's support, which keeps the cost in proportion. A label that costs one forward pass per event type
 is tested in at most `max_cases` sequences of either kind: estimating a frequency needs no more.
+
+Of sequences in which a label comes equally close, those with the smallest seeds are taken. So each choice
+comes to thresholds (`CaseLimits`) that a sequence meets or not, whatever other sequences there are: data that
+are added later are chosen by the same thresholds, and the choice in one part says nothing about another.
 """
 
 import warnings
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,9 +28,9 @@ from eventcargo.edges import POLARITIES
 from eventcargo.engines.engine import Engine
 from eventcargo.engines.local import engine_or
 from eventcargo.engines.work import Work, moment
-from eventcargo.errors import EventCargoWarning, counted
+from eventcargo.errors import DataError, EventCargoWarning, counted
 from eventcargo.events import EventDataset
-from eventcargo.files import atomic_file
+from eventcargo.files import atomic_file, read_document, write_document
 from eventcargo.models.density import DensityModel, walk
 from eventcargo.models.loading import load_model
 from eventcargo.models.threads import one_thread
@@ -33,12 +38,64 @@ from eventcargo.oneshot.config import CasesConfig
 from eventcargo.oneshot.total import reach
 from eventcargo.progress import OnProgress
 from eventcargo.shared_data import share_data, shared_data
+from eventcargo.typed import parse_as
 
 AT_ONCE = 16_384
 """Sequences that are searched in one unit of work."""
 
+LIMITS, LIMITS_FORMAT = "limits.json", ("eventcargo-case-limits", 1)
+"""File of a folder of edges with the thresholds of its cases, its format and version."""
+
+ALL, NONE = 2**32 - 1, -1
+"""Seeds that all sequences, and that none are below: seeds are checksums of 32 bits."""
+
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class CaseLimits:
+    """Which sequences are cases of each label, as thresholds that need no other sequence: (labels,) each.
+
+    A sequence with the label is one if its seed is at most `positives`. One without it is, if the highest
+    logit that the label reaches there is above `least`, or is `least` and its seed is at most `ties`.
+
+    >>> limits = CaseLimits(np.array([ALL]), np.array([-np.inf]), np.array([NONE]))
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     limits.write(Path(folder), ["brake"])
+    ...     CaseLimits.read(Path(folder), ["brake"]).least.tolist()
+    [-inf]
+    """
+
+    positives: Ints
+    least: Floats
+    ties: Ints
+
+    def write(self, folder: Path, labels: Sequence[str]) -> None:
+        """Write the thresholds to a folder of edges."""
+        numbers = {"positives": self.positives.tolist(), "ties": self.ties.tolist()}
+        least = [str(value) for value in self.least.tolist()]  # JSON has no infinity
+        write_document(folder / LIMITS, *LIMITS_FORMAT, {"labels": list(labels), "least": least, **numbers})
+
+    @classmethod
+    def read(cls, folder: Path, labels: Sequence[str]) -> "CaseLimits":
+        """The thresholds of a folder of edges, for the labels of a model."""
+        path, again = folder / LIMITS, "extract the edges again, or run discover in a new folder"
+        if not path.exists():
+            raise DataError(
+                f"{folder} does not say how its sequences were chosen: it has no {LIMITS}, so it was written "
+                f"by an earlier release; {again}"
+            )
+        content = read_document(path, *LIMITS_FORMAT, again)
+        positives, ties = (
+            parse_as(list[int], content.get(name), f"{path}: {name}") for name in ("positives", "ties")
+        )
+        least = parse_as(list[str], content.get("least"), f"{path}: least")
+        if content.get("labels") != list(labels) or {len(positives), len(least), len(ties)} != {len(labels)}:
+            raise DataError(f"{path} is of other labels than the model; {again}")
+        return cls(np.array(positives, np.int64), np.array(least, np.float64), np.array(ties, np.int64))
 
 
 @dataclass(frozen=True)
@@ -47,6 +104,7 @@ class Cases:
 
     present: sp.csr_array  # (sequences, labels), 1 where tested
     absent: sp.csr_array
+    limits: CaseLimits | None = None  # the thresholds that they follow from, as `select_cases` gives them
 
     def rows(self, which: Ints) -> "Cases":
         """The cases of the selected sequences."""
@@ -89,8 +147,9 @@ def select_cases(
     deadline: Deadline = NEVER,
     engine: Engine | None = None,
     most_workers: int = 0,
+    limits: CaseLimits | None = None,
 ) -> Cases:
-    """The cases to test.
+    """The cases to test, by the thresholds of the given `limits`; without, by those that the data set.
 
     Of a label with more positives than `max_cases`, those with the smallest `seeds` (one per sequence) are
     tested. `allowed`, (labels, V), marks the event types that may be hidden for each label. Sequences not
@@ -98,34 +157,47 @@ def select_cases(
     many sequences at once, by at most `most_workers` processes on a machine.
     """
     costly, carried = costly_labels(model, config), data.label_matrix()
-    present = _limited(carried, np.where(costly, config.max_cases, len(data)), seeds)
-    search = CaseSearch(model, data, config, allowed)
-    if not search.wanted.any():
-        return Cases(present, sp.csr_array(present.shape, dtype=np.int8))
-    with engine_or(engine, 1) as where:
-        return Cases(present, _nearest(search, where, most_workers, progress, deadline))
-
-
-def _limited(carried: sp.csr_array, max_cases: Ints, seeds: Ints) -> sp.csr_array:
-    """At most `max_cases` positives of each label, those with the smallest seeds."""
+    if limits is None:
+        positives = _seeds_within(carried, np.where(costly, config.max_cases, len(data)), seeds)
+    else:
+        positives = limits.positives
     rows, labels = carried.nonzero()
-    order = np.lexsort((rows, seeds[rows], labels))
-    starts = np.searchsorted(labels[order], np.arange(carried.shape[1]))
-    rank = np.arange(len(order)) - starts[labels[order]]
-    chosen = order[rank < max_cases[labels[order]]]
-    return _marked(rows[chosen], labels[chosen], carried.shape)
+    chosen = seeds[rows] <= positives[labels]
+    present = _marked(rows[chosen], labels[chosen], carried.shape)
+    search = CaseSearch(model, data, config, allowed, seeds, limits)
+    with engine_or(engine, 1) as where:
+        best = _nearest(search, where, most_workers, progress, deadline)
+    by_label = [nearest.rows() for nearest in best]
+    labels = np.repeat(np.arange(len(best)), [len(rows) for rows in by_label])
+    absent = _marked(np.concatenate([np.zeros(0, np.int64), *by_label]), labels, carried.shape)
+    if limits is None:
+        least, ties = (np.array([nearest.end[at] for nearest in best]) for at in range(2))
+        limits = CaseLimits(positives, least, ties)
+    return Cases(present, absent, limits)
+
+
+def _seeds_within(carried: sp.csr_array, max_cases: Ints, seeds: Ints) -> Ints:
+    """The largest seed of the `max_cases` positives of each label that have the smallest ones."""
+    by_label, limits = carried.tocsc(), np.full(carried.shape[1], ALL)
+    for label in np.flatnonzero(np.diff(by_label.indptr) > max_cases).tolist():
+        own = seeds[by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]]
+        limits[label] = np.sort(own)[max_cases[label] - 1]
+    return limits
 
 
 def _nearest(
     search: "CaseSearch", engine: Engine, most_workers: int, progress: OnProgress | None, deadline: Deadline
-) -> sp.csr_array:
+) -> "list[_Nearest]":
     """For each label the `wanted` sequences without it in which it comes closest to being predicted."""
-    data, n_units = search.data, -(-len(search.data) // AT_ONCE)
-    best, unreached = [_Nearest(int(count)) for count in search.wanted], 0
+    data, n_units = search.data, -(-len(search.data) // AT_ONCE) if search.is_needed else 0
+    best, unreached = search.none(), 0
     settings = {name: getattr(search.config, name) for name in CasesConfig.__dataclass_fields__}
     plan = {**settings, "data": data.fingerprint, "model": search.model.fingerprint}
+    plan["seeds"] = zlib.crc32(np.ascontiguousarray(search.seeds).tobytes())
     if search.allowed is not None:
         plan["allowed"] = zlib.crc32(np.ascontiguousarray(search.allowed).tobytes())
+    if search.limits is not None:
+        plan["limits"] = zlib.crc32(search.limits.least.tobytes(), zlib.crc32(search.limits.ties.tobytes()))
     with engine.workspace("cases", plan) as place:
         is_on_gpu = search.model.device.type == "cuda"
         work = CaseWork(
@@ -144,14 +216,12 @@ def _nearest(
                 if progress is not None:
                     progress("selecting", min(done * AT_ONCE, len(data)), len(data), "sequences")
         for unit in range(n_units):
-            unreached += work.read(unit, best)
+            unreached += work.read(unit, best, search.seeds)
     if unreached:
         left = f"{unreached:,} of {counted(len(data), 'sequence')}"
         words = f"for lack of time, {left} were not looked at for cases without a label; allow more"
         warnings.warn(words, EventCargoWarning, stacklevel=5)
-    by_label = [nearest.rows() for nearest in best]
-    labels = np.repeat(np.arange(len(best)), [len(rows) for rows in by_label])
-    return _marked(np.concatenate([np.zeros(0, np.int64), *by_label]), labels, (len(data), len(best)))
+    return best
 
 
 @dataclass(frozen=True)
@@ -162,6 +232,20 @@ class CaseSearch:
     data: EventDataset
     config: CasesConfig
     allowed: Flags | None
+    seeds: Ints
+    limits: CaseLimits | None = None
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether a sequence without a label can be a case."""
+        return bool(self.wanted.any() if self.limits is None else (self.limits.least < np.inf).any())
+
+    def none(self) -> "list[_Nearest]":
+        """For each label, no sequences yet."""
+        if self.limits is None:
+            return [_Nearest(int(count)) for count in self.wanted]
+        ends = zip(self.limits.least.tolist(), self.limits.ties.tolist(), strict=True)
+        return [_Nearest(len(self.data), *end) for end in ends]
 
     @cached_property
     def wanted(self) -> Ints:
@@ -174,7 +258,7 @@ class CaseSearch:
 
     def nearest(self, first: int, deadline: Deadline) -> "tuple[list[_Nearest], int]":
         """The best of some sequences for each label, and how many were not reached."""
-        best, data = [_Nearest(int(count)) for count in self.wanted], self.data[first : first + AT_ONCE]
+        best, data = self.none(), self.data[first : first + AT_ONCE]
         carried, unreached = data.label_matrix(), 0
         for rows, batch in walk(self.model, data):
             if deadline.is_over:
@@ -185,7 +269,7 @@ class CaseSearch:
             if batch.known is not None:
                 reached[~batch.known] = -np.inf
             for label, nearest in enumerate(best):
-                nearest.add(first + rows, reached[:, label])
+                nearest.add(first + rows, reached[:, label], self.seeds[first + rows])
         return best, unreached
 
 
@@ -206,14 +290,20 @@ class CaseWork(Work[CaseSearch]):
     def save(self, state: CaseSearch, folder: Path) -> None:
         state.model.save_pretrained(folder / "model")
         share_data(state.data, self.folder.parent)
+        np.save(folder / "seeds.npy", state.seeds)
         if state.allowed is not None:
             np.save(folder / "allowed.npy", state.allowed)
+        if state.limits is not None:
+            state.limits.write(folder, state.model.label_names)
 
     def open(self, folder: Path) -> CaseSearch:
         path = folder / "allowed.npy"
         allowed = np.load(path, allow_pickle=False) if path.exists() else None
         data, model = shared_data(self.data, self.folder.parent), load_model(folder / "model", self.device)
-        return CaseSearch(model, data, self.config, allowed)
+        is_limited = (folder / LIMITS).exists()
+        limits = CaseLimits.read(folder, model.label_names) if is_limited else None
+        seeds = np.load(folder / "seeds.npy", allow_pickle=False)
+        return CaseSearch(model, data, self.config, allowed, seeds, limits)
 
     def do(self, state: CaseSearch, unit: int) -> None:
         with one_thread():
@@ -231,13 +321,13 @@ class CaseWork(Work[CaseSearch]):
     def path(self, unit: int) -> Path:
         return self.folder / f"cases-{unit:05}.npz"
 
-    def read(self, unit: int, best: "list[_Nearest]") -> int:
+    def read(self, unit: int, best: "list[_Nearest]", seeds: Ints) -> int:
         """Add what a unit found to the best so far; how many of its sequences were not reached."""
         with np.load(self.path(unit), allow_pickle=False) as file:
             ends = file["ends"][:-1]
             parts = zip(np.split(file["rows"], ends), np.split(file["values"], ends), strict=True)
             for nearest, (rows, values) in zip(best, parts, strict=True):
-                nearest.add(rows, values)
+                nearest.add(rows, values, seeds[rows])
             return int(file["unreached"])
 
 
@@ -246,26 +336,38 @@ def _marked(rows: Ints, labels: Ints, shape: tuple[int, int]) -> sp.csr_array:
 
 
 class _Nearest:
-    """The sequences with the highest values so far; ties go to the first ones."""
+    """The sequences with the highest values so far; ties go to the smallest seeds.
 
-    def __init__(self, max_cases: int) -> None:
-        self._most, self._least = max_cases, -np.inf if max_cases else np.inf
-        self._rows, self._values = np.zeros(0, np.int64), np.zeros(0)
+    Sequences below `least`, or that reach just this with a seed above `ties`, are left out from the start.
+    """
 
-    def add(self, rows: Ints, values: NDArray[np.float64]) -> None:
-        higher = values > self._least
+    def __init__(self, max_cases: int, least: float = -np.inf, ties: int = NONE) -> None:
+        self._most = max_cases
+        self.end = (least, ties) if max_cases else (np.inf, NONE)
+        self._rows, self._seeds = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._values = np.zeros(0)
+
+    def add(self, rows: Ints, values: Floats, seeds: Ints) -> None:
+        least, ties = self.end
+        higher = (values > least) | ((values == least) & (seeds <= ties))
         self._rows = np.concatenate([self._rows, rows[higher]])
         self._values = np.concatenate([self._values, values[higher]])
+        self._seeds = np.concatenate([self._seeds, seeds[higher]])
         if len(self._rows) > 2 * self._most + 1000:
             self._shorten()
 
     def _shorten(self) -> None:
-        order = np.lexsort((self._rows, -self._values))[: self._most]
-        self._rows, self._values = self._rows[order], self._values[order]
-        if len(order) == self._most and self._most:
-            self._least = self._values[-1]
+        """Keep as many as wanted, and whatever equals the last of them in value and seed."""
+        if len(self._rows) < self._most or not self._most:
+            return
+        order = np.lexsort((self._seeds, -self._values))
+        last = order[self._most - 1]
+        self.end = float(self._values[last]), int(self._seeds[last])
+        above = self._values > self.end[0]
+        kept = above | ((self._values == self.end[0]) & (self._seeds <= self.end[1]))
+        self._rows, self._values, self._seeds = self._rows[kept], self._values[kept], self._seeds[kept]
 
-    def best(self) -> tuple[Ints, NDArray[np.float64]]:
+    def best(self) -> tuple[Ints, Floats]:
         """The sequences, in order, and their values."""
         self._shorten()
         order = np.argsort(self._rows)

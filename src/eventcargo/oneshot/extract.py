@@ -18,12 +18,12 @@ from eventcargo.edges import EdgeFolder, EdgeTable
 from eventcargo.engines.engine import Engine
 from eventcargo.engines.local import engine_or
 from eventcargo.engines.work import moment
-from eventcargo.errors import DataError, EventCargoWarning, counted
+from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
 from eventcargo.events import EventDataset
 from eventcargo.files import read_document, write_document
 from eventcargo.knowledge import Knowledge
 from eventcargo.models.density import DensityModel, check_labels, check_values, walk
-from eventcargo.oneshot.cases import Cases, read_cases, select_cases, write_cases
+from eventcargo.oneshot.cases import LIMITS, CaseLimits, Cases, read_cases, select_cases, write_cases
 from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.prefix import PrefixTest
 from eventcargo.oneshot.score_shard import BLOCK, Flags, blocks, configured_tests, sequence_seeds
@@ -32,8 +32,8 @@ from eventcargo.oneshot.shard_work import Scoring, ShardWork, Task, workers_of
 from eventcargo.oneshot.thresholds import fit_pooled_threshold
 from eventcargo.progress import OnProgress
 
-THRESHOLD = "eventcargo-threshold", 1
-"""Format and version of the file of the pooled threshold."""
+PREFIX_THRESHOLD, THRESHOLD = "threshold.json", ("eventcargo-threshold", 1)
+"""The file of the pooled threshold, its format and version."""
 
 POOLED = 500
 """Sequences to which the pooled threshold is fitted."""
@@ -57,13 +57,16 @@ def extract(
     progress: OnProgress | None = None,
     deadline: Deadline = NEVER,
     engine: Engine | None = None,
+    like: str | Path | None = None,
 ) -> EdgeFolder:
     """The folder with the edges of all sequences; an existing one is continued only with `resume=True`.
 
     Pairs of a label and an event type that `knowledge` excludes are not tested, and neither are event types
     that the data adjust for. Sequences not reached before
     the deadline are not tested either, with a warning; under a deadline, shards run in random order. The
-    `engine` does the shards: by default, processes on this machine.
+    `engine` does the shards: by default, processes on this machine. With `like`, an earlier folder of edges,
+    sequences are chosen by its thresholds: then the edges of two data sets, one after the other, are those of
+    both at once.
 
     >>> import tempfile
     >>> from eventcargo import EdgeTable
@@ -85,6 +88,8 @@ def extract(
     report_cuts(data, model.max_length)
     size = -(-config.shard // BLOCK) * BLOCK
     folder = EdgeFolder.create(Path(out), _plan(model, data, config, size, knowledge), resume)
+    if like is not None:
+        _take_thresholds(Path(like), folder.folder, model, config)
     seeds = sequence_seeds(data, config.seed)
     most_workers = workers_of(model, config, deadline)[0]
     with engine_or(engine, config.workers, folder.folder / "work") as where:
@@ -101,9 +106,10 @@ def extract(
                 deadline=deadline.share(SELECTING),
                 engine=where,
                 most_workers=most_workers,
+                limits=None if like is None else CaseLimits.read(Path(like), model.label_names),
             )
 
-        cases = _cases(folder, (len(data), len(model.label_names)), select)
+        cases = _cases(folder, model, (len(data), len(model.label_names)), select)
         pooled = _pooled_threshold(folder, model, data, config, seeds) if config.pools else None
         _report_short(config, data, pooled)
         task = Task(data, cases, size, config, pooled, allowed, deadline)
@@ -190,19 +196,38 @@ def _plan(
     }
 
 
-def _cases(folder: EdgeFolder, shape: tuple[int, int], select: Callable[[], Cases]) -> Cases:
-    """The cases to test; stored in the folder, so that they are selected only once."""
+def _cases(
+    folder: EdgeFolder, model: DensityModel, shape: tuple[int, int], select: Callable[[], Cases]
+) -> Cases:
+    """The cases to test; stored in the folder with their thresholds, so that they are selected only once."""
     path = folder.folder / "cases.parquet"
     if not path.exists():
-        write_cases(path, select())
+        cases = select()
+        assert cases.limits is not None
+        cases.limits.write(folder.folder, model.label_names)
+        write_cases(path, cases)
     return read_cases(path, shape)
+
+
+def _take_thresholds(like: Path, folder: Path, model: DensityModel, config: ExtractConfig) -> None:
+    """Take the thresholds of an earlier folder of edges; one that has others already is refused."""
+    limits = CaseLimits.read(like, model.label_names)
+    own = folder / LIMITS
+    if own.exists() and own.read_bytes() != (like / LIMITS).read_bytes():
+        raise ConfigError(
+            f"{folder} was begun with other thresholds than those of {like}; choose a new folder"
+        )
+    limits.write(folder, model.label_names)
+    if config.pools:
+        earlier = read_document(like / PREFIX_THRESHOLD, *THRESHOLD, "extract the edges again")
+        write_document(folder / PREFIX_THRESHOLD, *THRESHOLD, earlier)
 
 
 def _pooled_threshold(
     folder: EdgeFolder, model: DensityModel, data: EventDataset, config: ExtractConfig, seeds: Any
 ) -> float:
     """The pooled threshold, fitted to some sequences with labels; stored in the folder."""
-    path = folder.folder / "threshold.json"
+    path = folder.folder / PREFIX_THRESHOLD
     if not path.exists():
         rows = np.flatnonzero(data.label_rows.lengths > 0)
         rows = np.sort(rows[np.argsort(seeds[rows], kind="stable")[:POOLED]])

@@ -75,7 +75,10 @@ def build_page_data(content: ReportInput, max_sequences: int) -> PageData:
         "date": content.date,
         "notes": list(content.notes),
         "about": [[_words(str(name)), str(value)] for name, value in content.about.items()],
-        "data": {**_data(content.data), **({"cohort": content.cohort} if content.cohort else {})},
+        "data": {
+            **_data(content.data),
+            **({"cohort": content.cohort} if content.cohort else {}),
+        },
         "quality": {name: _plain(quality.get(name, {})) for name in ("overall", "events", "training")},
         "parts": {
             "edges": content.edges is not None,

@@ -6,7 +6,7 @@ import torch
 from eventcargo import EventDataset, EventSequence
 from eventcargo.errors import ConfigError
 from eventcargo.models.pretrained import tensors_fingerprint
-from eventcargo.models.training.checkpoint import RunFolder
+from eventcargo.models.training.checkpoint import RunFolder, was_cut
 
 
 def test_a_new_run_has_nothing_to_go_on_from(tmp_path: Path) -> None:
@@ -64,3 +64,24 @@ def test_the_fingerprint_of_tensors_differs_where_they_differ() -> None:
     same, other = {"w": torch.ones(2)}, {"w": torch.zeros(2)}
     assert tensors_fingerprint(same) == tensors_fingerprint({"w": torch.ones(2)})
     assert len({tensors_fingerprint(t) for t in (same, other, {"v": torch.ones(2)})}) == 3
+
+
+def test_a_fit_that_was_cut_is_forgotten_with_what_followed_it_once_there_is_more_time(
+    tmp_path: Path,
+) -> None:
+    def folder(limit: str) -> RunFolder:
+        return RunFolder(tmp_path, {"train": {"max_time": limit, "seed": 1}}, resume=True)
+
+    begun = folder("10m")
+    begun.write_term(begun.linear, 1.0, {"w": torch.ones(1)})
+    begun.write_term(begun.focused, 1.0, {"w": torch.ones(1)}, is_cut=True)
+    begun.write({}, {})
+    assert was_cut(tmp_path)
+    assert folder("10m").read_term(begun.focused) is not None
+    with pytest.raises(ConfigError, match=r"train\.max_time='10m', now it is '5m'"):
+        folder("5m").read_term(begun.focused)
+    assert folder("20m").read_term(begun.linear) is not None
+    assert folder("20m").read_term(begun.focused) is None
+    assert folder("20m").read() is None
+    assert begun.linear.exists()
+    assert not was_cut(tmp_path)

@@ -59,14 +59,18 @@ class FocusedTerm:
         order = np.argsort((projection.slots != EMPTY).sum(axis=1), kind="stable")
         for at in range(0, len(order), AT_ONCE):
             part = order[at : at + AT_ONCE]
-            result[part] = network([projection.rows(part)])[0].double().cpu().numpy()
+            result[part] = network([projection.rows(part)])[0].float().cpu().numpy()
         return result
 
     @cached_property
     def _networks(self) -> list[FocusedNetwork]:
-        """The networks one by one."""
+        """The networks one by one, with numbers of twice the length.
+
+        The last digits of a sum depend on which other sequences are computed with a sequence. So they are
+        computed and rounded off: a sequence has the same logits in whatever company.
+        """
         device = self.network.bias.device
-        return [self.network.take([place]).to(device).eval() for place in range(len(self.labels))]
+        return [self.network.take([place]).to(device).double().eval() for place in range(len(self.labels))]
 
     def without(self, batch: Batch, place: int, rows: Ints, ids: Ints) -> Floats:
         """Logits of whole sequences with the event types of each row, (n, any number), hidden: (n,)."""

@@ -33,9 +33,9 @@ def run_focused(
     """The focused networks of the training sequences, the same in all processes, and their seconds."""
     stored = folder.read_term(folder.focused) if folder else None
     if stored is None:
-        began, tensors = time.monotonic(), None
+        began, tensors, is_cut = time.monotonic(), None, False
         if group.is_main:
-            limit = SHARE * min(config.time_limit, deadline.left)
+            end = Deadline.after(SHARE * min(config.time_limit, deadline.left))
             known = data.select(data.label_rows.lengths > 0) if config.unlabelled else data
             focused = fit_focused(
                 known,
@@ -45,13 +45,14 @@ def run_focused(
                 None,
                 config.seed,
                 progress,
-                Deadline.after(limit),
+                end,
                 engine,
             )
             tensors = {} if focused is None else focused.to_tensors()
+            is_cut = end.is_over
         shared = group.broadcast_tensors(tensors)
         stored = group.broadcast(time.monotonic() - began)[0], shared
         if folder is not None and group.is_main:
-            folder.write_term(folder.focused, *stored)
+            folder.write_term(folder.focused, *stored, is_cut)
     seconds, tensors = stored
     return FocusedTerm.from_tensors(tensors) if tensors else None, seconds

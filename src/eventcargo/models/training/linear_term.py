@@ -6,7 +6,7 @@ from eventcargo.deadline import Deadline
 from eventcargo.engines.engine import Engine
 from eventcargo.events import EventDataset
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
-from eventcargo.models.linear.term import LinearTerm
+from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.models.training.checkpoint import RunFolder
 from eventcargo.models.training.config import TrainConfig
 from eventcargo.models.training.distributed import ProcessGroup
@@ -34,7 +34,7 @@ def run_term(
     stored = folder.read_term(folder.linear) if folder else None
     if stored is not None:
         return LinearTerm.from_tensors(stored[1]), stored[0]
-    began, tensors = time.monotonic(), None
+    began, tensors, is_cut = time.monotonic(), None, False
     if group.is_main:
         limit = SHARE * min(config.time_limit, deadline.left)
         known = data.select(data.label_rows.lengths > 0) if config.unlabelled else data
@@ -49,8 +49,9 @@ def run_term(
             engine=engine,
         )
         tensors = term.to_tensors()
+        is_cut = term.effort is not None and bool((term.effort < Effort.ALL).any())
     shared = group.broadcast_tensors(tensors)
     seconds = group.broadcast(time.monotonic() - began)[0]
     if folder is not None and group.is_main:
-        folder.write_term(folder.linear, seconds, shared)
+        folder.write_term(folder.linear, seconds, shared, is_cut)
     return LinearTerm.from_tensors(shared), seconds
