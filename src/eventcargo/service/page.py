@@ -13,8 +13,9 @@ from typing import Any
 
 from starlette.responses import Response
 
+from eventcargo.html_tables import text
 from eventcargo.report.page import json_block
-from eventcargo.report.static_page import STYLES, as_bytes, joined_sources, policy_hash, text
+from eventcargo.report.static_page import STYLES, as_bytes, joined_sources, policy_hash
 from eventcargo.service.sequences import Fields
 from eventcargo.service.served_run import ServedRun
 
