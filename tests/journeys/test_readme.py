@@ -23,6 +23,10 @@ QUICK = {"discover": ["--preset", "fast", "--steps", "5"]}
 """What may be added for speed."""
 
 
+OTHER = re.compile("COMMAND|RUN EVENTS|--install-completion|eventcargo serve")
+"""Commands that stand for others, change the shell, or end only when they are stopped."""
+
+
 def section(title: str) -> str:
     return README.read_text("utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
 
@@ -36,7 +40,7 @@ def blocks(text: str, language: str = "") -> str:
 def commands(text: str) -> list[list[str]]:
     """The commands of the code blocks, and those within sentences."""
     lines = blocks(text).replace("\\\n", " ").splitlines()
-    sentences = [found for found in re.findall(r"`(eventcargo [^`]+)`", text) if "COMMAND" not in found]
+    sentences = [found for found in re.findall(r"`(eventcargo\s[^`]+)`", text) if not OTHER.search(found)]
     every = [shlex.split(line, comments=True) for line in [*lines, *sentences]]
     return [command[1:] for command in every if command and command[0] == "eventcargo"]
 
@@ -89,6 +93,7 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pl.DataFrame(vehicles).write_csv(tmp_path / "vehicles.csv")
     codes = [f"P0{number}" for number in range(304, 308)]
     pl.DataFrame({"code": codes, "parent": "P030x"}).write_parquet(tmp_path / "codes.parquet")
+    (tmp_path / "run.yaml").write_text("lookback: 90d\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -144,6 +149,8 @@ COMPLETED = {
     "--exclude 'WS:*'": "",
     "--dry-run": "",
     "--max-time 30m": "",
+    "--max-memory 4G": "",
+    "--config run.yaml": "",
 }
 """What README leaves to the reader, behind each option of its sentences."""
 
