@@ -2,6 +2,8 @@ import pytest
 
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.estimate import COSTS, MEMORY, amounts, count_weights, estimate, weigh
+from eventcargo.errors import ConfigError
+from eventcargo.memory import show_memory
 from eventcargo.models.transformer.config import transformer_size
 from eventcargo.models.transformer.model import Transformer
 from eventcargo.simulation import simulate
@@ -74,3 +76,17 @@ def test_the_paper_s_test_is_known_to_be_slow() -> None:
     data = simulate("chain", sequences=50).data
     ours, paper = (estimate(data, DiscoverConfig(preset=name, size="tiny")) for name in ("default", "paper"))
     assert paper.steps[1].seconds > 1.2 * ours.steps[1].seconds
+
+
+@pytest.mark.parametrize(("times", "workers"), [(1.1, 1), (2.1, 1), (3.1, 2), (9.1, 8)])
+def test_workers_and_their_driver_fit_into_the_memory_together(times: float, workers: int) -> None:
+    plan = estimate(simulate("chain", sequences=50).data, DiscoverConfig())
+    assert plan.workers_within(f"{times * plan.bytes:.0f}") == workers
+    assert plan.workers_within("") == 0
+
+
+def test_memory_in_which_no_process_fits_is_refused_with_what_it_takes() -> None:
+    plan = estimate(simulate("chain", sequences=50).data, DiscoverConfig())
+    with pytest.raises(ConfigError, match=r"max_memory='100M': a run on these data takes about \d+M"):
+        plan.workers_within("100M")
+    assert plan.workers_within(show_memory(plan.bytes)) == 1

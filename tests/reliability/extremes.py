@@ -48,9 +48,7 @@ FULL = {
 
 SMALL = {
     "no label": Extreme(500, 20, 0),
-    "as many labels as sequences": Extreme(40, 40, 40, length=10),
-    "a label on every sequence": Extreme(300, 20, 1, always=True),
-    "one event type": Extreme(300, 1, 1, length=2),
+    "one event type, and a label on every sequence": Extreme(300, 1, 1, length=2, always=True),
     "a sequence of 20,000 events": Extreme(200, 20, 1, length=10, longest=20_000),
 }
 
