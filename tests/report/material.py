@@ -244,9 +244,9 @@ def large() -> ReportInput:
 
 
 def _drawn(rng: np.random.Generator, n: int) -> NDArray[np.int64]:
-    """Numbers of event types, a third of them among the first twelve."""
+    """Numbers of event types, a third of them among the first hundred."""
     shared = rng.random(n) < 1 / 3
-    return np.where(shared, rng.integers(0, 12, n), rng.integers(12, 29_100, n))
+    return np.where(shared, rng.integers(0, 100, n), rng.integers(100, 29_100, n))
 
 
 FORMULAS = ("+1", "-1+2", "@SUM(A1)", "\t=1", 'plain, "quoted"')

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from eventcargo import EventDataset, EventSequence, LabelGraph
+from eventcargo.event_kinds import EventKinds
 from eventcargo.report import ReportInput
 from eventcargo.report.event_types import LONGEST
 from eventcargo.report.page_data import build_page_data, shorter
@@ -144,6 +145,13 @@ def test_event_types_that_cause_nothing_follow_with_their_numbers_of_sequences()
         ("K03", 2),
         ("X07", 5),
     ]
+
+
+def test_event_types_that_are_adjusted_for_are_not_listed() -> None:
+    data = dataset([("s1", "A site=1 B", "brake")])
+    data.kinds = EventKinds(attributes=("site=1",), adjusted=("site=1",))
+    found = build_page_data(ReportInput(LabelGraph.from_boundaries({"brake": ["B"]}), data), 8).overview
+    assert found["names"] == ["B", "A"]
 
 
 def test_the_rarest_event_types_are_left_out_of_a_page_of_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

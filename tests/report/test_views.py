@@ -327,7 +327,7 @@ SQUARES = (
     + LUMINANCE
     + """
   const paper = rgb(getComputedStyle(document.body).backgroundColor);
-  const squares = [...document.querySelectorAll('#finding .legend .square rect')];
+  const squares = [...document.querySelectorAll('#finding .legend .square:not(.unmeasured) rect')];
   return Math.min(...squares.map(rect => ratio(rgb(getComputedStyle(rect).fill), paper)));
 }"""
 )

@@ -69,7 +69,8 @@ def build_page_data(content: ReportInput, max_sequences: int) -> PageData:
     n_named = len(types.numbers)
     for label, sequence in _sequences(content, max_sequences, types):
         parts[label]["sequences"].append(sequence)
-    types.add_frequent(counts.events)
+    adjusted = set(content.data.kinds.adjusted)  # could be no cause
+    types.add_frequent({name: n for name, n in counts.events.items() if name not in adjusted})
     overview = {
         "version": version("eventcargo"),
         "date": content.date,
