@@ -80,6 +80,6 @@ def test_only_changed_parameters_are_shown() -> None:
 def test_an_estimator_shows_its_parameters_and_which_of_them_were_changed() -> None:
     html = Cargo(preset="fast", max_time="<i>1h")._repr_html_()
     assert "Cargo(max_time=&#x27;&lt;i&gt;1h&#x27;, preset=&#x27;fast&#x27;), not fitted" in html
-    assert "16 parameters, 2 changed" in html
+    assert f"{len(Cargo().get_params())} parameters, 2 changed" in html
     assert "<b>&#x27;fast&#x27;</b>" in html
     assert "<i>" not in html
