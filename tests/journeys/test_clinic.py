@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from eventcargo import Cargo, compare, extract, read_graph, verify
+from eventcargo.discovery import read_report_input
 from eventcargo.discovery.data_source import recall
 from eventcargo.discovery.run_folder import knowledge_of_run
 from eventcargo.edges import EdgeFolder, EdgeTable
@@ -174,6 +175,13 @@ def test_the_service_tells_what_the_run_found_after_its_second_week(
     assert label["verdict"]["level"] == cargo.verdicts_[LABEL].level
     assert label["verdict"]["reasons"] == list(cargo.verdicts_[LABEL].reasons)
     assert cargo.verdicts_[LABEL].reasons != Cargo.load(clinic.run).verdicts_[LABEL].reasons
+
+
+def test_the_report_tells_how_many_sequences_came_later(clinic: Clinic, second: Path) -> None:
+    first, later = (read_report_input(one, recall(one).data).cohort for one in (clinic.run, second))
+    sequences = len(recall(second).data) - len(recall(clinic.run).data)
+    assert "look-back 30d" in first
+    assert later == f"{first}, {sequences:,} sequences added since"
 
 
 def test_verifying_the_updated_run_again_changes_nothing(second: Path) -> None:
