@@ -1,6 +1,5 @@
 """The command `serve`: a program of its own, asked over HTTP, stopped and killed."""
 
-import http.client
 import json
 import shutil
 import signal
@@ -11,50 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 import polars as pl
 import pytest
 
 from ..service.runs import sequences_of
 from .program import run, run_json
-
-START = [sys.executable, "-c", "from eventcargo.cli import main; main()", "serve"]
-PATIENCE = 60.0
-
-
-class Service:
-    """A service in a process of its own."""
-
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.process = subprocess.Popen(
-            [*START, str(folder), "--json", *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, self.end()
-        self.told = json.loads(line)
-        self.port = urlsplit(self.told["address"]).port
-
-    def ask(self, path: str, content: Any = None, body: bytes | None = None) -> tuple[int, Any]:
-        """Status and content of an answer; a POST if something is sent."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        sent = body if content is None else json.dumps(content).encode()
-        kind = {"Content-Type": "application/json"}
-        connection.request("GET" if sent is None else "POST", path, sent, kind)
-        answer = connection.getresponse()
-        status, text = answer.status, answer.read()
-        connection.close()
-        return status, json.loads(text)
-
-    def end(self, number: int = signal.SIGTERM) -> str:
-        """Stop the process; what it wrote to standard error."""
-        self.process.send_signal(number)
-        return self.process.communicate(timeout=PATIENCE)[1]
+from .serving import Service
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""New vehicles through a saved run: the same figures from the command line and from Python.
+"""New vehicles through a saved run: the same figures from the command line, from Python and over HTTP.
 
 Then their failures come in, and the run takes them in.
 """
@@ -7,6 +7,7 @@ import json
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,8 +19,10 @@ from eventcargo.discovery.run_folder import knowledge_of_run
 from eventcargo.fusion.vote_store import VoteStore, write_votes
 from eventcargo.models.loading import load_model
 from eventcargo.oneshot.config import ExtractConfig
+from eventcargo.service import as_json
 
 from ..cli.program import run, run_json
+from ..cli.serving import serving
 
 NAMES = {"sequence_id": "vin", "time": "seen", "event": "code"}
 SPELLED = ("--sequence-id", "vin", "--time", "seen", "--event", "code")
@@ -176,6 +179,41 @@ def test_a_vehicle_of_the_second_week_is_explained_from_what_the_run_remembers(s
     python = cargo.explain(cargo.data_[vehicle.id])
     assert told["probabilities"] == pytest.approx(python.probabilities)  # type: ignore[union-attr]
     assert told["carries"] == ["pump"]
+
+
+def to_send(events: pl.DataFrame) -> list[dict[str, Any]]:
+    """Vehicles as a request has them."""
+    return [
+        {
+            "id": vin,
+            "events": [
+                {"name": code, "time": time.isoformat()} for code, time in zip(codes, times, strict=True)
+            ],
+        }
+        for vin, codes, times in events.group_by("vin", maintain_order=True).agg("code", "seen").iter_rows()
+    ]
+
+
+def test_new_vehicles_are_explained_alike_by_command_python_and_http(home: Path, second: Path) -> None:
+    week = home / "week.parquet"
+    causes, predicted = run_json("explain", second, week)["causes"], run_json("predict", second, week)
+    cargo = Cargo.load(second)
+    with pytest.warns(match="Z9"):
+        assert json.loads(as_json(cargo.explain(week, **NAMES).to_dicts())) == causes
+    with serving(second) as service:
+        status, told = service.ask("/explain", to_send(pl.read_parquet(week)))
+        (label,) = service.ask("/labels")[1]["labels"]
+    assert status == 200
+    vehicles = told["sequences"]
+    assert [{"sequence_id": one["id"], **cause} for one in vehicles for cause in one["causes"]] == causes
+    risks = [{"sequence_id": one["id"], **one["probabilities"]} for one in vehicles]
+    assert risks == predicted["probabilities"]
+    assert told["unknown_events"] == predicted["unknown_events"]
+    assert [(one["event"], one["occurrences"]) for one in told["unknown_events"]] == [("Z9", 1)]
+    rule = cargo.rules_["pump"]
+    assert rule is not None
+    assert (label["rule"]["text"], label["rule"]["support"]) == (rule.text, rule.support)
+    assert told["verdicts"] == {"pump": label["verdict"]["level"]} == {"pump": cargo.verdicts_["pump"].level}
 
 
 def test_the_same_week_again_is_recognised_and_one_without_labels_refused(home: Path, second: Path) -> None:

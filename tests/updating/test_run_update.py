@@ -96,6 +96,19 @@ def test_the_run_says_what_was_added(weeks: Weeks, updated: Path) -> None:
     assert not (updated / "work").exists()
 
 
+def test_the_report_shows_above_all_else_whether_the_model_is_out_of_date(
+    weeks: Weeks, updated: Path, chromium: Any
+) -> None:
+    drift = read_drift(updated)
+    assert drift is not None
+    chromium.goto((updated / "report.html").as_uri())
+    note = chromium.locator(".hero .run-notes")
+    assert (note.inner_text(), note.is_visible()) == (drift.sentence, True)
+    chromium.goto((weeks.run / "report.html").as_uri())
+    assert chromium.locator(".hero").count() == 1
+    assert chromium.locator(".run-notes").count() == 0
+
+
 def test_the_same_update_again_is_recognised_and_changes_nothing(weeks: Weeks, updated: Path) -> None:
     before = content(updated) | {"run.json": (updated / "run.json").read_bytes()}
     again = update(updated, weeks.second, data=weeks.first)

@@ -51,7 +51,8 @@ def predict(
     if out is not None:
         list(eventcargo.prediction.write_tables(out, iter([table])))
     if as_json:
-        print_json({"probabilities": table.to_dicts()})
+        unknown = eventcargo.prediction.unknown_events(model, data)
+        print_json({"probabilities": table.to_dicts(), "unknown_events": unknown.to_dicts()})
         return
     _print(table, model.label_names)
     where = "" if out is None else f" Written to {out}."

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import eventcargo.prediction
 from eventcargo.cohort.config import COHORT, read_cohort
+from eventcargo.discovery.data_source import added
 from eventcargo.discovery.run_folder import (
     BASELINE,
     EDGES,
@@ -27,6 +28,7 @@ from eventcargo.discovery.run_folder import (
 )
 from eventcargo.drift import read_drift
 from eventcargo.edges import EdgeFolder
+from eventcargo.errors import counted
 from eventcargo.events import EventDataset
 from eventcargo.fusion import FuseConfig
 from eventcargo.graphs import LabelGraph
@@ -153,9 +155,11 @@ def _read(path: Path, reader: Callable[[Path], Artefact]) -> Artefact | None:
 
 
 def _cohort_line(folder: Path) -> str:
-    """How the sequences of a run were cut, in words; empty if they were read as they are."""
+    """How the sequences of a run were cut, and how many came later, in words; empty if read as they are."""
     found = _read(folder / COHORT, read_cohort)
-    return "" if found is None else str(found[1].get("line", ""))
+    line = "" if found is None else str(found[1].get("line", ""))
+    later = sum(part.sequences for part in added(folder))
+    return f"{line}, {counted(later, 'sequence')} added since" if line and later else line
 
 
 def _drift_notes(folder: Path) -> list[str]:
