@@ -1,4 +1,6 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.model_selection import train_test_split
 
@@ -325,6 +327,8 @@ def test_rows_are_selected_as_in_an_array(hundred: EventDataset) -> None:
     for rows in (np.array([5, 0, 7]), [5, 0, 7], (np.array([5, 0, 7]), ...)):
         assert hundred[rows].sequence_ids.to_pylist() == expected
     assert hundred[mask].sequence_ids.to_pylist() == sorted(expected)
+    for column in (pl.Series(mask), pd.Series(mask, index=np.arange(100)[::-1]), pl.Series(sorted(expected))):
+        assert hundred[column].sequence_ids.to_pylist() == sorted(expected)
     assert hundred.shape == (100,)
 
 

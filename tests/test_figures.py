@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import matplotlib
 import polars as pl
 import pytest
+from matplotlib.colors import to_hex
 
 from eventcargo import ConfigError, LabelGraph
 from eventcargo.figures import FARTHEST, MAX_ROWS, SIGNS
@@ -64,6 +65,19 @@ def test_a_cause_stands_at_its_odds_ratio_in_the_colour_of_its_sign(graph: Label
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["promotes", "inhibits"]
 
 
+def test_intervals_end_at_the_edge_of_the_figure(graph: LabelGraph) -> None:
+    ends = [
+        tuple(line.get_xdata()) for line in graph.plot(labels=["brake"]).lines if len(line.get_xdata()) == 2
+    ]
+    assert {(2.0, 8.0), (FARTHEST, FARTHEST)} <= set(ends)
+
+
+def test_labels_are_bold_and_causes_are_described(graph: LabelGraph) -> None:
+    ticks = graph.with_kinds({"P01": ("P011", "P012")}).plot(labels=["brake"]).get_yticklabels()
+    assert [tick.get_fontweight() for tick in ticks] == ["bold", "normal", "normal"]
+    assert "P011" in ticks[1].get_text()
+
+
 def test_a_cause_without_an_odds_ratio_says_so(graph: LabelGraph) -> None:
     axes = graph.plot()
     assert [(text.get_position()[1], text.get_text()) for text in axes.texts] == [(1, "not known")]
@@ -98,6 +112,23 @@ def test_a_large_graph_is_a_matrix_with_shared_causes_first() -> None:
     axes = LabelGraph.from_boundaries(boundaries).plot()
     assert [tick.get_text() for tick in axes.get_xticklabels()][:2] == ["shared", "E000"]
     assert sum(len(points.get_offsets()) for points in axes.collections) == 2 * len(boundaries)
+
+
+def test_a_matrix_has_each_edge_at_its_label_and_event_type_in_the_colour_of_its_sign() -> None:
+    names = [f"$L{at:03}$" for at in range(MAX_ROWS)]
+    edges = pl.DataFrame(
+        {"label": [names[0], names[2], names[2]], "event": ["$E$", "$E$", "F"], "sign": [1, 0, -1]}
+    )
+    axes = LabelGraph.from_edges(edges, dict.fromkeys(names, 1)).plot()
+    points = {
+        to_hex(own.get_facecolor()[0]): own.get_offsets().tolist()
+        for own in axes.collections
+        if len(own.get_offsets())
+    }
+    assert points == {SIGNS[1][0]: [[0, 0]], SIGNS[None][0]: [[0, 2]], SIGNS[-1][0]: [[1, 2]]}
+    ticks = [*axes.get_xticklabels(), *axes.get_yticklabels()]
+    assert [tick.get_text() for tick in ticks][:3] == ["$E$", "F", "$L000$"]
+    assert not any(tick.get_parse_math() for tick in ticks)  # `$` starts no formula
 
 
 def test_a_matrix_of_hundreds_counts_instead_of_naming(tmp_path: Path) -> None:

@@ -64,9 +64,26 @@ def test_only_columns_of_numbers_are_aligned_as_numbers() -> None:
     assert "&ndash;" in html
 
 
+def test_truth_values_are_words_not_numbers() -> None:
+    html = table(["name", "right"], [["a", True]])
+    assert "<td>True</td>" in html
+    assert "class=number" not in html
+
+
+def test_the_first_column_is_the_head_of_its_row() -> None:
+    assert '<th scope="row">a</th><td class=number>1</td>' in table(["name", "size"], [["a", 1]])
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(7, "7"), (1234567, "1,234,567"), (0.0123456, "0.0123"), (1e300, "1e+300"), (float("inf"), "inf")],
+    [
+        (7, "7"),
+        (1234567, "1,234,567"),
+        (0.0123456, "0.0123"),
+        (999.7, "1,000"),
+        (1e300, "1e+300"),
+        (float("inf"), "inf"),
+    ],
 )
 def test_numbers_are_short(value: float, shown: str) -> None:
     assert number(value) == shown

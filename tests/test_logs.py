@@ -21,7 +21,9 @@ def test_a_block_that_fails_is_told_with_its_error(caplog: pytest.LogCaptureFixt
     assert caplog.messages == ["fuse: stopped after 0.0 s by ValueError"]
 
 
-@pytest.mark.parametrize(("seconds", "shown"), [(3.21, "3.2 s"), (59.94, "59.9 s"), (3725, "62 min 05 s")])
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(3.21, "3.2 s"), (59.94, "59.9 s"), (59.96, "1 min 00 s"), (3725, "62 min 05 s")]
+)
 def test_a_duration_is_for_people(seconds: float, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0 + seconds)
     assert duration(1000.0) == shown

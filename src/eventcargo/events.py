@@ -164,17 +164,15 @@ class EventDataset:
     @overload
     def __getitem__(self, key: int | str) -> EventSequence: ...
     @overload
-    def __getitem__(self, key: slice | list[Any] | NDArray[Any] | tuple[Any, ...]) -> "EventDataset": ...
-    def __getitem__(
-        self, key: int | str | slice | list[Any] | NDArray[Any] | tuple[Any, ...]
-    ) -> "EventSequence | EventDataset":
+    def __getitem__(self, key: Any) -> "EventDataset": ...
+    def __getitem__(self, key: Any) -> "EventSequence | EventDataset":
+        """A sequence by position or id; a data set by a slice, positions, ids or a mask, as in `select`."""
         if isinstance(key, tuple):
             return self._rows_of_array_key(key)
         if isinstance(key, slice):
             return self.select(np.arange(len(self))[key])
-        if isinstance(key, list | np.ndarray) and np.ndim(key):
+        if not isinstance(key, int | str) and np.ndim(key):
             return self.select(key)
-        assert not isinstance(key, list | np.ndarray)
         row = self._row_of(key) if isinstance(key, str) else self._row_at(key)
         start, stop = self.rows.starts[row], self.rows.stops[row]
         label_start, label_stop = self.label_rows.starts[row], self.label_rows.stops[row]

@@ -75,10 +75,10 @@ def name(value: str) -> str:
 def number(value: float) -> str:
     """A number for people: three significant digits, thousands separators, no exponent where it can be read.
 
-    >>> number(12345), number(0.98765), number(4.2), number(2.5e9), number(float("nan"))
-    ('12,345', '0.988', '4.2', '2.5e+09', 'nan')
+    >>> number(12345), number(0.98765), number(999.7), number(2.5e9), number(float("nan"))
+    ('12,345', '0.988', '1,000', '2.5e+09', 'nan')
     """
-    if isinstance(value, int) or (1000 <= abs(value) < 1e7):
+    if isinstance(value, int) or (999.5 <= abs(value) < 1e7):
         return f"{value:,.0f}"
     return f"{value:.3g}"
 

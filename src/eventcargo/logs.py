@@ -35,7 +35,7 @@ def timed(logger: logging.Logger, what: str) -> Iterator[None]:
 def duration(began: float) -> str:
     """The time since a moment of `time.monotonic()`, for people."""
     seconds = time.monotonic() - began
-    if seconds < 60:
+    if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes:,} min {rest:02} s"

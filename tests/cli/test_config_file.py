@@ -59,6 +59,11 @@ def test_a_command_finds_its_options_under_its_name_and_leaves_those_of_others(t
     assert plan(table, "--config", write(table.parent, "run.yaml", text))["seed"] == 2
 
 
+def test_a_command_may_have_the_name_of_an_option_of_another(tmp_path: Path) -> None:
+    path = write(tmp_path, "run.yaml", "baseline: {alpha: 0.01}\n")  # `report` has an option --baseline
+    assert "nowhere" in run("report", tmp_path / "nowhere", "--config", path, code=1).stderr
+
+
 def test_arguments_and_required_options_may_be_in_the_file(table: Path) -> None:
     path = write(
         table.parent,

@@ -67,6 +67,14 @@ def test_what_focused_networks_cost_is_counted_where_there_are_any() -> None:
     assert not any("focused" in step.words for step in (without, paper))
 
 
+def test_a_model_from_elsewhere_counts_by_its_own_weights() -> None:
+    data, config = simulate("chain", sequences=50).data, DiscoverConfig()
+    small, large = (estimate(data, config, n_frozen) for n_frozen in (10**6, 10**7))
+    assert large.bytes - small.bytes == pytest.approx(4 * 9e6)  # 32 bits each, without gradients
+    assert large.steps[0].seconds > 2 * small.steps[0].seconds
+    assert "steps of the head on a model of 10,000,000 weights" in large.steps[0].words
+
+
 def test_training_takes_no_longer_than_its_limit() -> None:
     data, config = simulate("chain", sequences=50).data, DiscoverConfig(max_time="4s")
     assert estimate(data, config).steps[0].seconds == config.train.time_limit

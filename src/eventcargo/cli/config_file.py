@@ -60,10 +60,11 @@ def _section(ctx: typer.Context, path: Path, content: Mapping[str, Any]) -> dict
     for group, name in way:
         sections = {key: own.pop(key) for key in list(own) if isinstance(own[key], Mapping)}
         for key in sections:
+            if key in (known := group.command.list_commands(group)):
+                continue  # also if an option has this name, too
             if _plain(key) in _options(ctx):
                 raise ConfigError(f"{path}: {key} has entries of its own; give a value or a list of values")
-            if key not in (known := group.command.list_commands(group)):
-                raise ConfigError(f"{path}: {_unknown(ctx, key, [*_options(ctx), *known])}")
+            raise ConfigError(f"{path}: {_unknown(ctx, key, [*_options(ctx), *known])}")
         own |= sections.get(name, {})
     return own
 

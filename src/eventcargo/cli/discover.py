@@ -90,10 +90,10 @@ def discover(
     with limit_memory(config.max_memory):
         loaded = source.build() if dry_run else read_in_time(source, config.max_time, began)
     data = loaded.data
-    if dry_run:
-        _print_estimate(data, config, as_json)
-        return
     backbone = read_elsewhere(from_, data, elsewhere)
+    if dry_run:
+        _print_estimate(data, config, as_json, backbone)
+        return
     results = run_stages(loaded, out, config, source, known, resume, began, where, backbone)
     scores = None if true_graph is None else write_scores(results.graph, true_graph, data, out)
     for path in export or ():
@@ -189,8 +189,10 @@ def _content(results: "RunResults", out: Path, scores: "Scores | None", loaded: 
     }
 
 
-def _print_estimate(data: "EventDataset", config: DiscoverConfig, as_json: bool) -> None:
-    plan = estimate(data, config)
+def _print_estimate(
+    data: "EventDataset", config: DiscoverConfig, as_json: bool, backbone: "Backbone | None"
+) -> None:
+    plan = estimate(data, config, None if backbone is None else backbone.n_weights)
     plan.workers_within(config.max_memory)  # refuses what does not fit
     if as_json:
         steps = [{"stage": s.stage, "what": s.words, "seconds": round(s.seconds)} for s in plan.steps]

@@ -121,6 +121,10 @@ paper's test passes each of their events through the network."""
 BYTES_A_WEIGHT = 16.0
 """Memory of a weight, its gradient and moments."""
 
+FROZEN_BYTES_A_WEIGHT, FORWARD = 4.0, 1 / 3
+"""Memory of a weight of a model from elsewhere, which is not trained; and the share of a step of training
+that going forward alone takes, as going back takes twice as long."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -157,40 +161,45 @@ class Estimate:
         return 0 if math.isinf(limit) else max(1, int(limit / self.bytes) - 1)
 
 
-def estimate(data: "EventDataset", config: DiscoverConfig) -> Estimate:
-    """The plan of a run on these data.
+def estimate(data: "EventDataset", config: DiscoverConfig, n_frozen: int | None = None) -> Estimate:
+    """The plan of a run on these data; `n_frozen` are the weights of a model from elsewhere, if there is one.
 
     >>> from eventcargo.simulation import simulate
     >>> [step.stage for step in estimate(simulate("chain", sequences=50).data, DiscoverConfig()).steps]
     ['train', 'extract', 'fuse', 'baseline, rules, judge', 'report']
     """
     shape, tests = config.transformer, config.extract.tests
-    cost = stage_costs(data, config)
+    cost = stage_costs(data, config, n_frozen)
     rates = ["paper" if config.preset == "paper" and name == "prefix" else name for name in tests]
     testing = cost["extract"] + data.n_events * sum(SECONDS_AN_EVENT[name] for name in rates)
-    weights = count_weights(shape, len(data.event_names), len(data.label_names))
+    weights = n_frozen or count_weights(shape, len(data.event_names), len(data.label_names))
+    a_weight = BYTES_A_WEIGHT if n_frozen is None else FROZEN_BYTES_A_WEIGHT
+    network = f"{'a Transformer' if n_frozen is None else 'the head on a model'} of {weights:,} weights"
     verified = ", then verify" if config.verifies else ""
     judging = cost["baseline"] + cost["rules"] + cost["judge"]
     steps = (
-        Step("train", _training_words(config, weights), _training_seconds(config, cost)),
+        Step("train", _training_words(config, network), _training_seconds(config, cost)),
         Step("extract", f"{counted(len(data), 'sequence')}, test {' and '.join(tests)}", testing),
         Step("fuse", f"criterion {config.fuse.criterion}{verified}", cost["fuse"] + cost["verify"]),
         Step("baseline, rules, judge", counted(len(data.label_names), "label"), judging),
         Step("report", "one page", cost["report"]),
     )
-    return Estimate(steps, weigh(MEMORY, _amounts_of(data, config)) + BYTES_A_WEIGHT * weights)
+    return Estimate(steps, weigh(MEMORY, _amounts_of(data, config)) + a_weight * weights)
 
 
-def stage_costs(data: "EventDataset", config: DiscoverConfig) -> dict[str, float]:
+def stage_costs(
+    data: "EventDataset", config: DiscoverConfig, n_frozen: int | None = None
+) -> dict[str, float]:
     """Processor seconds of every stage without a limit, with the test `total`.
 
     Training is `linear term`, `focused`, which is what every run needs for focused networks, and `network`,
-    the trial of the Transformer.
+    the trial of the Transformer, or of the head on a model from elsewhere with `n_frozen` weights.
     """
     cost = {stage: weigh(terms, _amounts_of(data, config)) for stage, terms in COSTS.items()}
     n_pairs = len(data.label_names) * len(data.event_names)
     cost["focused"] = SURVEY_SECONDS * min(1.0, len(data) / SURVEYED) + SURVEY_A_PAIR * n_pairs
-    cost["network"] *= config.transformer.weights_of_blocks / SIZES["small"].weights_of_blocks
+    weights = config.transformer.weights_of_blocks if n_frozen is None else FORWARD * n_frozen
+    cost["network"] *= weights / SIZES["small"].weights_of_blocks
     left_out = {
         "linear term": not config.transformer.linear,
         "focused": not _has_focused(config),
@@ -260,15 +269,15 @@ def weigh(terms: Mapping[str, float], amount: Mapping[str, float]) -> float:
     return sum(each * amount[name] for name, each in terms.items())
 
 
-def _training_words(config: DiscoverConfig, weights: int) -> str:
+def _training_words(config: DiscoverConfig, network: str) -> str:
     term = "a linear term" if config.transformer.linear else ""
     if _has_focused(config):
         more = f"about {SECONDS_A_NETWORK:.0f} s a label more"
         term += f", focused networks where it leaves something over ({more})"
     term += " and " if term else ""
     if _is_tried(config):
-        return f"{term}{TRIAL} steps of a Transformer of {weights:,} weights, more if they help"
-    return f"{term}a Transformer of {weights:,} weights, at most"
+        return f"{term}{TRIAL} steps of {network}, more if they help"
+    return f"{term}{network}, at most"
 
 
 def _training_seconds(config: DiscoverConfig, cost: Mapping[str, float]) -> float:

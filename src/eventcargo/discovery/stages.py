@@ -170,7 +170,8 @@ class Discovery:
         self._known = (
             None if knowledge is None else knowledge.resolve(list(data.label_names), list(data.event_names))
         )
-        self._most_workers = estimate(data, config).workers_within(config.max_memory)
+        n_frozen = None if self._backbone is None else self._backbone.n_weights
+        self._most_workers = estimate(data, config, n_frozen).workers_within(config.max_memory)
         if not (self.folder / RUN).exists():
             Schedule(data, config, began).refuse_too_short()
         self._wanted_engine = engine

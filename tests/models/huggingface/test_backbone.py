@@ -90,6 +90,13 @@ def test_a_vocabulary_larger_than_the_embedding_is_refused_with_the_name() -> No
         Backbone(llama(6), IDS)
 
 
+def test_an_id_that_the_output_layer_lacks_is_refused_with_the_name() -> None:
+    model = llama(7)
+    model.lm_head = torch.nn.Linear(16, 6, bias=False)
+    with pytest.raises(DataError, match="outside the model's 6 ids"):
+        Backbone(model, IDS)
+
+
 def test_a_fingerprint_tells_weights_and_ids_apart() -> None:
     others = TokenIds(other_ids(("a", "b", "c"), seed=1), bos=3, eos=2)
     made = [

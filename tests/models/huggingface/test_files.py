@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,16 @@ def test_an_adapter_is_merged_into_its_model(adapter: Path, adapted: Any) -> Non
         expected = adapted(input_ids=torch.from_numpy(TOKENS[:1])).logits
     assert torch.allclose(found, expected, atol=1e-5)
     assert not any("lora" in name for name, _ in backbone.model.named_modules())
+
+
+def test_ids_come_from_the_tokenizer_of_an_adapter_if_it_has_one(adapter: Path, tmp_path: Path) -> None:
+    for path in adapter.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    own = other_ids(NAMES, seed=1)
+    assert own != IDS
+    write_tokenizer(tmp_path, own)
+    found = [read_backbone(folder, NAMES).ids.events for folder in (adapter, tmp_path)]
+    assert found == [IDS, own]
 
 
 def test_an_adapter_changes_the_model(adapter: Path, base: Path) -> None:
@@ -111,6 +122,35 @@ def test_the_base_of_an_adapter_may_be_given(adapter: Path, base: Path, tmp_path
     ):
         BackboneFiles.find(tmp_path)
     assert BackboneFiles.find(tmp_path, str(base)) == BackboneFiles(base, tmp_path)
+
+
+def test_the_base_of_an_adapter_may_be_beside_it(base: Path, adapter: Path, tmp_path: Path) -> None:
+    shutil.copytree(base, tmp_path / "base")
+    shutil.copytree(adapter, tmp_path / "adapter")
+    _edit(tmp_path / "adapter" / "adapter_config.json", base_model_name_or_path="../base")
+    assert BackboneFiles.find(tmp_path / "adapter").base.samefile(tmp_path / "base")
+
+
+def test_a_model_in_several_files_is_saved_whole(tmp_path: Path) -> None:
+    model = llama(7)
+    model.save_pretrained(tmp_path / "shards", max_shard_size="8KB")
+    write_tokenizer(tmp_path / "shards", IDS)
+    assert len(list((tmp_path / "shards").glob("*.safetensors"))) > 1
+    backbone = read_backbone(tmp_path / "shards", NAMES)
+    again = Backbone.open(tmp_path / "saved", backbone.save(tmp_path / "saved"), backbone.ids)
+    assert torch.equal(again.states(TOKENS), Backbone(model, backbone.ids).states(TOKENS))
+
+
+def test_a_model_in_half_precision_is_read_in_32_bits(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "base", llama(7).half(), IDS)
+    assert {weight.dtype for weight in read_backbone(folder, NAMES).model.parameters()} == {torch.float32}
+
+
+def test_progress_bars_are_as_they_were_after_a_model_was_read(base: Path) -> None:
+    logging = transformers.utils.logging
+    assert logging.is_progress_bar_enabled()
+    BackboneFiles.find(base).load()
+    assert logging.is_progress_bar_enabled()
 
 
 def _edit(path: Path, **changes: Any) -> None:

@@ -218,6 +218,12 @@ def test_a_saved_model_gives_the_same_probabilities_from_a_moved_folder(
     )
 
 
+def test_a_loaded_model_can_be_saved_where_it_was_loaded_from(tmp_path: Path) -> None:
+    _model().save_pretrained(tmp_path)
+    load_model(tmp_path).save_pretrained(tmp_path)  # type: ignore[attr-defined]
+    assert load_model(tmp_path).fingerprint == _model().fingerprint
+
+
 def test_a_fingerprint_changes_with_the_model_from_elsewhere() -> None:
     assert _model(llama).fingerprint != _model(gpt2).fingerprint
     assert _model(seed=0).fingerprint != _model(seed=1).fingerprint

@@ -229,6 +229,20 @@ def test_settings_say_more_than_files(tmp_path: Path) -> None:
     assert (found.bos, found.eos, found.unk) == (2, 6, None)
 
 
+def test_digits_are_an_id_also_where_a_token_has_the_same_digits(tmp_path: Path) -> None:
+    write_tokenizer(tmp_path, IDS | {"2": 5})
+    assert _read(tmp_path, eos="2").eos == 2
+
+
+def test_a_tokenizer_that_pads_finds_the_same_ids(tmp_path: Path) -> None:
+    write_tokenizer(tmp_path, IDS)
+    tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    tokenizer.pre_tokenizer = Metaspace(replacement="_", prepend_scheme="never")
+    tokenizer.enable_padding(length=8)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    assert _read(tmp_path).events == {"leak": 7, "P0300": 4}
+
+
 def test_a_token_that_does_not_exist_is_refused_with_its_option(tmp_path: Path) -> None:
     write_tokenizer(tmp_path, IDS)
     with pytest.raises(ConfigError, match=r"bos='<begin>': the vocabulary has no such token"):

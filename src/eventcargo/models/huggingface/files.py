@@ -178,6 +178,8 @@ def _merged(model: nn.Module, adapter: Path) -> nn.Module:
 
 def _copy(source: Path, target: Path) -> None:
     """Copy the files of JSON and weights; tokenizers and texts are not needed again."""
+    if target.exists() and target.samefile(source):
+        return  # a model that is saved where it was loaded from
     target.mkdir(parents=True, exist_ok=True)
     for path in _needed(source):
         shutil.copyfile(path, target / path.name)

@@ -217,6 +217,7 @@ def _in_tokenizer(path: Path) -> FindIds:
         raise ConfigError("this model needs `transformers`; pip install 'eventcargo[hf]'") from None
     except Exception as error:  # tokenizers raises plain exceptions
         raise DataError(f"{path} is not a tokenizer: {error}") from None
+    tokenizer.no_padding()  # a tokenizer may pad all texts to one length, so that none is a single token
     unknown = _unknown_token(path)
 
     def find(name: str) -> set[int]:
@@ -255,15 +256,15 @@ def _read_marks(
 
 
 def _mark_id(mark: str, wanted: str, find: FindIds) -> int:
-    """The id of a token that a setting names, or that id itself."""
+    """An id that a setting gives, or that of the token that it names; digits are an id, not a token."""
+    if wanted.isdecimal():
+        return int(wanted)
     found = find(wanted)
-    if len(found) == 1:
-        return found.pop()
-    if not wanted.isdecimal():
+    if len(found) != 1:
         raise ConfigError(
             f"{argument(mark, wanted)}: the vocabulary has no such token; give one, an id or none"
         )
-    return int(wanted)
+    return found.pop()
 
 
 def _agreed(mark: str, token: str | None, stated: Any, find: FindIds) -> int | None:
