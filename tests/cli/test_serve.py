@@ -35,7 +35,10 @@ class Service:
             text=True,
         )
         assert self.process.stdout is not None
+        patience = threading.Timer(PATIENCE, self.process.kill)
+        patience.start()
         line = self.process.stdout.readline()
+        patience.cancel()
         assert line, self.end()
         self.told = json.loads(line)
         self.port = urlsplit(self.told["address"]).port
