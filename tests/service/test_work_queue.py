@@ -12,7 +12,6 @@ from eventcargo.deadline import Deadline, OutOfTime
 from eventcargo.service.problems import Problem
 from eventcargo.service.work_queue import WorkQueue
 
-
 BOUND = 20.0
 """Seconds after which work that should have been cut ends by itself."""
 
