@@ -51,6 +51,9 @@ def test_times_and_value_columns_must_mean_the_same(tiny: EventDataset) -> None:
     other = EventDataset.from_sequences([EventSequence("z", ("a",), (0.0,), ())], time_kind="datetime")
     with pytest.raises(DataError, match="times of the data are numbers, those of the new data are dates"):
         join_data([tiny, other])
+    with pytest.raises(DataError, match="times of the data are numbers, those of the new data are dates"):
+        join_data([tiny[:0], tiny, other])
+    assert join_data([tiny[:0], other]).time_kind == "datetime"
     measured = EventDataset.from_sequences(
         [EventSequence("z", ("a",), (0.0,), (), ((1.0,),))], value_names=["km"]
     )
