@@ -52,6 +52,15 @@ def test_work_whose_time_is_over_is_not_begun(work: WorkQueue) -> None:
     assert begun == []
 
 
+def test_work_that_nobody_waits_for_any_more_is_left_out() -> None:
+    queue, begun = WorkQueue(1), list[bool]()
+    with pytest.raises(OutOfTime):
+        result_of(queue.do(lambda: begun.append(True) or b"", Deadline.after(0)))  # type: ignore[func-returns-value]
+    queue.stop()
+    queue.run()
+    assert begun == []
+
+
 def test_work_in_the_main_thread_is_cut_wherever_it_is() -> None:
     queue, raised, ended = WorkQueue(1), list[type[BaseException]](), list[bool]()
 
