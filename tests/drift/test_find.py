@@ -151,6 +151,16 @@ def test_labels_that_are_not_known_are_not_missed(
     assert all(one.ratio > 1 for one in drift.labels)  # of half the sequences without it, as many carry it
 
 
+def test_sequences_whose_labels_are_not_known_are_not_expected_to_carry_any(
+    process: ExactProcess, before: EventDataset, new: EventDataset
+) -> None:
+    known = np.tile(np.arange(len(new))[:, None] % 3 == 0, (1, len(new.label_names)))
+    sequences = [s if at % 3 == 0 else replace(s, labels=()) for at, s in enumerate(new)]
+    bare = EventDataset.from_sequences(sequences)
+    assert find_drift(Oracle(process), before, bare).labels != ()
+    assert find_drift(Oracle(process), before, bare.knowing(known)).labels == ()
+
+
 def test_copies_in_a_group_count_once(before: EventDataset) -> None:
     alone = occurrence_rates(before)
     copies = occurrence_rates(repeated(before, times=3))
