@@ -43,12 +43,17 @@ def test_a_label_is_unknown_in_a_part_that_is_there_for_others(tiny: EventDatase
 def test_sequences_that_are_there_already_are_refused_by_name(tiny: EventDataset) -> None:
     with pytest.raises(DataError, match="2 of 2 new sequences are in the data already: car1, car4"):
         join_data([tiny, tiny.select(["car1", "car4"])])
+    with pytest.raises(DataError, match="1 of 1 new sequence is in the data already: truck"):
+        join_data([tiny, cut("truck"), cut("truck")])
 
 
 def test_times_and_value_columns_must_mean_the_same(tiny: EventDataset) -> None:
     other = EventDataset.from_sequences([EventSequence("z", ("a",), (0.0,), ())], time_kind="datetime")
     with pytest.raises(DataError, match="times of the data are numbers, those of the new data are dates"):
         join_data([tiny, other])
+    with pytest.raises(DataError, match="times of the data are numbers, those of the new data are dates"):
+        join_data([tiny[:0], tiny, other])
+    assert join_data([tiny[:0], other]).time_kind == "datetime"
     measured = EventDataset.from_sequences(
         [EventSequence("z", ("a",), (0.0,), (), ((1.0,),))], value_names=["km"]
     )

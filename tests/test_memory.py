@@ -1,3 +1,5 @@
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -8,7 +10,14 @@ import numpy as np
 import pytest
 
 from eventcargo.errors import ConfigError
-from eventcargo.memory import MemoryLimitError, limit_memory, parse_memory, private_bytes, show_memory
+from eventcargo.memory import (
+    MemoryLimitError,
+    children,
+    limit_memory,
+    parse_memory,
+    private_bytes,
+    show_memory,
+)
 
 LARGE = 200 * 2**20
 
@@ -62,6 +71,29 @@ def test_work_that_takes_more_memory_than_its_limit_is_ended(work: Callable[[], 
     words = r"max_memory='\d+': the work takes more, \d+M so far, and was ended; allow"
     with limit_memory(a_little_more()), pytest.raises(MemoryLimitError, match=words):
         work()
+
+
+@needs_proc
+def test_a_child_counts_once_it_runs_a_program_of_its_own() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as program:
+        fork = os.fork()
+        if not fork:
+            time.sleep(60)
+            os._exit(0)
+        try:
+            assert str(program.pid) in children()
+            assert str(fork) not in children()  # it shares the memory of this process
+        finally:
+            os.kill(fork, signal.SIGKILL)
+            os.waitpid(fork, 0)
+
+
+@needs_proc
+def test_the_signal_means_what_it_meant_before() -> None:
+    before = signal.getsignal(signal.SIGUSR1)
+    with limit_memory("1000G"):
+        assert signal.getsignal(signal.SIGUSR1) is not before
+    assert signal.getsignal(signal.SIGUSR1) is before
 
 
 @needs_proc

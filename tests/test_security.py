@@ -1,6 +1,7 @@
 """What docs/security.md promises, where no other test guards it, and that each promise there has a test."""
 
 import ast
+import os
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from eventcargo import EventDataset, EventSequence, discover
 from eventcargo.discovery import DiscoverConfig
 from eventcargo.errors import ConfigError
 from eventcargo.files import atomic_file, atomic_folder, replacing_folder, sweep, write_document
-from eventcargo.locks import hold_folder
+from eventcargo.locks import _not_through_links, hold_folder
 
 ROOT = Path(__file__).parents[1]
 PROMISES = ROOT / "docs" / "security.md"
@@ -154,6 +155,8 @@ def test_a_link_in_place_of_a_lock_is_refused(victim: Path, tmp_path: Path) -> N
     (run / ".lock").symlink_to(victim)
     with pytest.raises(ConfigError, match=r"\.lock is a symbolic link"):
         hold_folder(run)
+    with pytest.raises(OSError, match="symbolic link"):  # one that is made at this very moment
+        _not_through_links(str(run / ".lock"), os.O_RDWR)
     assert victim.read_text() == "precious"
 
 

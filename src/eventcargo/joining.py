@@ -38,10 +38,10 @@ def join_data(parts: Sequence[EventDataset]) -> EventDataset:
     >>> both.event_names, both["a"].events, both["b"].labels
     (('x', 'y'), ('y',), ('brake',))
     """
-    first = parts[0]
     if len(parts) == 1:
-        return first
-    for part in parts[1:]:
+        return parts[0]
+    first = next((part for part in parts if len(part)), parts[0])  # without sequences there are no times
+    for part in parts:
         _check_alike(first, part)
     ids = pa.concat_arrays([part.sequence_ids.cast(pa.large_string()) for part in parts])
     check_distinct(parts)
@@ -119,7 +119,7 @@ def subjects(data: EventDataset) -> list[str]:
 
 def _check_alike(first: EventDataset, other: EventDataset) -> None:
     """Refuse parts whose times or numbers mean different things."""
-    if first.time_kind != other.time_kind and len(other) and len(first):
+    if first.time_kind != other.time_kind and len(other):
         words = {"number": "numbers", "datetime": "dates", "order": "only an order"}
         raise DataError(
             f"the times of the data are {words[first.time_kind]}, those of the new data are "

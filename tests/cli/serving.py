@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,10 @@ class Service:
             text=True,
         )
         assert self.process.stdout is not None
+        patience = threading.Timer(PATIENCE, self.process.kill)
+        patience.start()
         line = self.process.stdout.readline()
+        patience.cancel()
         assert line, self.end()
         self.told = json.loads(line)
         self.port = urlsplit(self.told["address"]).port

@@ -43,6 +43,22 @@ def test_other_settings_are_not_resumed_with(tmp_path: Path) -> None:
         RunManifest.begin(tmp_path, {"seed": 2}, resume=True)
 
 
+def test_with_more_time_an_extraction_under_way_begins_anew(tmp_path: Path) -> None:
+    RunManifest.begin(tmp_path, {"max_time": "10m"}, resume=False)
+    (tmp_path / "edges").mkdir()
+    RunManifest.begin(tmp_path, {"max_time": "10m"}, resume=True)
+    assert (tmp_path / "edges").exists()
+    RunManifest.begin(tmp_path, {"max_time": "20m"}, resume=True)
+    assert not (tmp_path / "edges").exists()  # some of its shards may be empty because time was up
+    (tmp_path / "edges").mkdir()
+    RunManifest.read(tmp_path).finish("extract", 1.0)
+    RunManifest.begin(tmp_path, {"max_time": "30m"}, resume=True)
+    assert (tmp_path / "edges").exists()
+    RunManifest.read(tmp_path).finish("extract", 1.0, is_cut=True)
+    assert RunManifest.begin(tmp_path, {"max_time": "40m"}, resume=True).done == []
+    assert not (tmp_path / "edges").exists()
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -287,6 +287,25 @@ def test_with_more_time_labels_that_were_not_fitted_are_taken_up_again(
     assert RunManifest.read(tmp_path).settings["max_time"] == "2h"
 
 
+def test_with_more_time_a_label_that_was_cut_before_a_kill_is_fitted(
+    chain: Simulated, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class StopError(Exception):
+        pass
+
+    def tell(stage: str, *_: object) -> None:
+        if stage == "linear term":
+            raise StopError  # one of two labels is done
+
+    monkeypatch.setattr("eventcargo.models.training.linear_term.SHARE", 0.0)  # no time for any label
+    with pytest.raises(StopError):
+        Discovery(chain.data, tmp_path, QUICK, progress=tell).run()
+    monkeypatch.undo()
+    assert len(list((tmp_path / "work" / "fits").glob("label-*.npz"))) == 1
+    Discovery(chain.data, tmp_path, LONGER, resume=True).run()
+    assert bytes_of(tmp_path) == bytes_of(whole)
+
+
 def test_more_time_changes_nothing_where_nothing_was_cut_and_less_is_refused(
     chain: Simulated, whole: Path, tmp_path: Path
 ) -> None:

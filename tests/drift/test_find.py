@@ -8,6 +8,7 @@ import pytest
 
 from eventcargo import DataError, EventDataset, EventSequence
 from eventcargo.drift import Drift, DriftConfig, find_drift, read_drift, write_drift
+from eventcargo.drift.find import _has_grown
 from eventcargo.drift.ratios import changed, n_noticeable, occurrence_rates, ratio_p_values
 from eventcargo.models import Oracle
 from eventcargo.simulation.exact import ExactConfig, ExactProcess
@@ -75,12 +76,55 @@ def test_a_label_twice_as_frequent_as_expected_is_found(
     process: ExactProcess, before: EventDataset, new: EventDataset
 ) -> None:
     label = before.label_names[0]
-    extra = int(new.label_support[label])
-    rows = [at for at, s in enumerate(new) if label not in s.labels][:extra]
-    sequences = [replace(s, labels=(*s.labels, label)) if at in set(rows) else s for at, s in enumerate(new)]
-    drift = find_drift(Oracle(process), before, EventDataset.from_sequences(sequences))
+    drift = find_drift(Oracle(process), before, twice_as_often(new, label))
     assert [one.name for one in drift.labels] == [label]
     assert drift.labels[0].ratio == pytest.approx(2, rel=0.25)
+
+
+def twice_as_often(data: EventDataset, label: str) -> EventDataset:
+    """As many sequences more carry a label as carry it."""
+    rows = [at for at, s in enumerate(data) if label not in s.labels][: data.label_support[label]]
+    sequences = [replace(s, labels=(*s.labels, label)) if at in set(rows) else s for at, s in enumerate(data)]
+    return EventDataset.from_sequences(sequences)
+
+
+def test_of_a_label_that_was_hardly_ever_seen_in_training_nothing_is_sure(
+    process: ExactProcess, before: EventDataset, new: EventDataset
+) -> None:
+    label = before.label_names[0]
+    without = before.select(np.array([label not in s.labels for s in before]))
+    assert find_drift(Oracle(process), without, twice_as_often(new, label)).labels == ()
+
+
+def test_copies_of_sequences_make_no_label_surer(
+    process: ExactProcess, before: EventDataset, new: EventDataset
+) -> None:
+    twice = twice_as_often(new, before.label_names[0])
+    alone, copies = (
+        find_drift(Oracle(process), before, data).labels[0].p_value
+        for data in (twice, repeated(twice, times=3))
+    )
+    assert np.log(copies) == pytest.approx(np.log(alone), rel=0.1)
+
+
+def test_each_of_three_checks_has_a_third_of_alpha(
+    process: ExactProcess, before: EventDataset, new: EventDataset
+) -> None:
+    more = with_more(new, before.event_names[3])
+    whole = find_drift(Oracle(process), before, more)
+    (change,) = whole.event_types
+    sure = 3 * change.p_value * whole.n_event_types
+    assert find_drift(Oracle(process), before, more, DriftConfig(alpha=1.01 * sure)).event_types == (change,)
+    assert find_drift(Oracle(process), before, more, DriftConfig(alpha=0.99 * sure)).event_types == ()
+
+
+@pytest.mark.parametrize(
+    ("share", "variance", "has_grown"), [(0.02, 1e-9, True), (0.02, 1e-4, False), (0.005, 1e-9, False)]
+)
+def test_a_share_has_grown_if_it_is_larger_and_surely_so(
+    share: float, variance: float, has_grown: bool
+) -> None:
+    assert _has_grown([(0.0, 0.0), (share, variance)], 0.01, 0.05) == has_grown
 
 
 def test_new_event_types_are_found_by_their_share(
@@ -105,6 +149,16 @@ def test_labels_that_are_not_known_are_not_missed(
     bare = new.knowing(half)
     drift = find_drift(Oracle(process), before, bare)
     assert all(one.ratio > 1 for one in drift.labels)  # of half the sequences without it, as many carry it
+
+
+def test_sequences_whose_labels_are_not_known_are_not_expected_to_carry_any(
+    process: ExactProcess, before: EventDataset, new: EventDataset
+) -> None:
+    known = np.tile(np.arange(len(new))[:, None] % 3 == 0, (1, len(new.label_names)))
+    sequences = [s if at % 3 == 0 else replace(s, labels=()) for at, s in enumerate(new)]
+    bare = EventDataset.from_sequences(sequences)
+    assert find_drift(Oracle(process), before, bare).labels != ()
+    assert find_drift(Oracle(process), before, bare.knowing(known)).labels == ()
 
 
 def test_copies_in_a_group_count_once(before: EventDataset) -> None:

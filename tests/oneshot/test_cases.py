@@ -5,9 +5,10 @@ import pytest
 
 from eventcargo import EventDataset
 from eventcargo.batches import Batches
+from eventcargo.engines.local import Local
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.cases import LIMITS, CaseLimits, Cases, _Nearest, select_cases
+from eventcargo.oneshot.cases import ALL, LIMITS, NONE, CaseLimits, Cases, _Nearest, select_cases
 from eventcargo.oneshot.config import CasesConfig
 from eventcargo.oneshot.score_shard import sequence_seeds
 from eventcargo.oneshot.total import reach
@@ -94,6 +95,32 @@ def test_of_very_many_sequences_the_nearest_are_kept_and_of_equal_ones_the_small
     for rows in np.array_split(np.arange(5_000), 20):
         nearest.add(rows, values[rows], seeds[rows])
     assert nearest.rows().tolist() == sorted(np.lexsort((seeds, -values))[:10].tolist())
+
+
+def test_where_none_are_wanted_none_are_near() -> None:
+    nearest = _Nearest(0)
+    nearest.add(np.arange(5), np.ones(5), np.arange(5))
+    assert nearest.rows().tolist() == []
+    assert nearest.end == (np.inf, NONE)
+
+
+def test_a_search_that_was_stopped_goes_on_by_the_same_thresholds_only(
+    fitted: Transformer, chain: EventDataset, tmp_path: Path
+) -> None:
+    class StopError(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise StopError  # the unit is done
+
+    config, seeds, n = CasesConfig(), sequence_seeds(chain, 0), len(chain.label_names)
+    none = CaseLimits(np.full(n, ALL), np.full(n, 1e9), np.full(n, NONE))
+    every = CaseLimits(np.full(n, ALL), np.full(n, -np.inf), np.full(n, NONE))
+    with Local(1, tmp_path) as engine:
+        with pytest.raises(StopError):
+            select_cases(fitted, chain, config, seeds, stop, limits=none, engine=engine)
+        found = select_cases(fitted, chain, config, seeds, limits=every, engine=engine)
+    assert np.array_equal(found.absent.toarray() > 0, chain.label_matrix().toarray() == 0)
 
 
 def test_progress_counts_sequences(fitted: Transformer, chain: EventDataset) -> None:

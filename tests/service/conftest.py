@@ -15,6 +15,9 @@ from .runs import make_clinic
 
 Ask = Callable[..., TestClient]
 
+PATIENCE = 60.0
+"""Seconds that a thread has to end."""
+
 
 def served(run: Path) -> ServedRun:
     """A run as the command serves it."""
@@ -42,11 +45,12 @@ def clinic(clinic_run: Path) -> ServedRun:
 def work() -> Iterator[WorkQueue]:
     """A queue whose work is done by a thread."""
     queue = WorkQueue(8)
-    worker = threading.Thread(target=queue.run)
+    worker = threading.Thread(target=queue.run, daemon=True)
     worker.start()
     yield queue
     queue.stop()
-    worker.join()
+    worker.join(PATIENCE)
+    assert not worker.is_alive()
 
 
 @pytest.fixture

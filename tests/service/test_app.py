@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from eventcargo.deadline import Deadline
 from eventcargo.service import ServedRun
-from eventcargo.service.gate import HEADERS
+from eventcargo.service.gate import HEADERS, Gate
 from eventcargo.service.work_queue import GRACE, WorkQueue
 
 from .runs import sequences_of
@@ -160,6 +160,14 @@ def test_only_names_of_this_service_are_answered(client: Ask, chain: ServedRun, 
     answer = client(chain, allow_host=("causes.example",)).get("/health", headers={"host": host})
     assert answer.status_code == HOSTS[host]
     assert HEADERS.items() <= dict(answer.headers).items()
+
+
+def test_a_request_that_names_two_hosts_is_not_ours() -> None:
+    gate = Gate(lambda *_: None)  # type: ignore[arg-type, return-value]
+    ours, strange = (b"host", b"localhost"), (b"host", b"evil.example")
+    assert gate._is_ours({"headers": [ours]})
+    for headers in ([ours, strange], [strange, ours], [ours, ours], []):
+        assert not gate._is_ours({"headers": headers})
 
 
 def test_pages_of_others_may_not_read_answers(client: Ask, chain: ServedRun) -> None:

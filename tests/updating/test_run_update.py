@@ -243,9 +243,9 @@ def test_sequences_of_known_subjects_count_from_where_the_run_ended() -> None:
         data = EventDataset.from_sequences([EventSequence(name, ("a",), (0.0,), ()) for name in names])
         return data.in_groups(np.arange(len(names)))
 
-    old, new = cut("car1@5", "car2@9"), cut("car1@8", "car1@9.5", "car3@1")
-    assert _early(new, old, {"car1", "car2"}).tolist() == [True, False, False]
-    assert _early(new, old.in_groups(None), {"car1", "car2"}).tolist() == [False] * 3
+    old, new = cut("car1@5", "car2@9"), cut("car1@8", "car1@9.5", "car2@9", "car3@1")
+    assert _early(new, old, {"car1", "car2"}).tolist() == [True, False, True, False]
+    assert _early(new, old.in_groups(None), {"car1", "car2"}).tolist() == [False] * 4
 
 
 def test_tables_are_read_as_those_of_the_run(weeks: Weeks, updated: Path, tmp_path: Path) -> None:

@@ -313,9 +313,12 @@ class RunManifest:
         return sum(self.seconds.values())
 
     def take_up(self, settings: dict[str, Any]) -> None:
-        """Go on with a longer time limit: stages that the limit cut, and those after them, are not done."""
+        """Go on with a longer time limit: stages that the limit cut, and those after them, are not done.
+
+        An extraction that was under way begins anew: some of its shards may be empty because time was up.
+        """
         redone = {late for stage in self.cut for late in AFTER[stage]}
-        if "extract" in redone:
+        if "extract" in redone or "extract" not in self.done:
             for name in (EDGES, "votes"):
                 shutil.rmtree(self.path.parent / name, ignore_errors=True)
         self.settings, self.cut = settings, []

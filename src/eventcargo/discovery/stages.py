@@ -189,7 +189,8 @@ class Discovery:
         with self._lock, limit_memory(self.config.max_memory), self._made_engine() as self._engine:
             if self._is_sharded:  # others may have gone on while this one waited
                 self.manifest = RunManifest.begin(self.folder, self._settings(), resume=True)
-            results = self._run()
+            with self._engine.limited(self.config.max_time):
+                results = self._run()
             self._engine.discard()
         return results
 

@@ -113,7 +113,7 @@ def _labels(
     if known is not None:
         is_known = np.zeros(expected.shape, bool)
         is_known[:, _columns(model, new)] = known
-        expected, carried = expected * is_known, carried * is_known
+        expected = expected * is_known  # a label that is carried is known
     sums = expected.sum(axis=0), carried.sum(axis=0)
     by_group, _ = grouped(new, sp.csr_array(carried - expected))
     spread = np.asarray(by_group.multiply(by_group).sum(axis=0)).ravel()

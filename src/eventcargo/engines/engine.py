@@ -50,6 +50,8 @@ class Engine(ABC):
     folder: Path | None = None
     elsewhere = Timed()
     """What units that other processes did have taken so far."""
+    time_limit = ""
+    """The time limit of the run, which may cut units short."""
 
     @property
     def pace(self) -> float | None:
@@ -69,16 +71,25 @@ class Engine(ABC):
     def workspace(self, stage: str, plan: Mapping[str, Any]) -> Iterator[Path]:
         """The folder of a stage's work, deleted at its end; after a kill or an error, finished units stay.
 
-        They are used again if they follow from the same `plan`.
+        They are used again if they follow from the same `plan` under the same time limit.
         """
         if self.folder is None:
             with tempfile.TemporaryDirectory(prefix="eventcargo-") as home:
                 yield Path(home) / stage
             return
         folder = self.folder / stage
-        _begin(folder, plan)
+        _begin(folder, {**plan, "time_limit": self.time_limit})
         yield folder
         shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def limited(self, time_limit: str) -> Iterator[None]:
+        """Within the block, units that another time limit may have cut are done again."""
+        before, self.time_limit = self.time_limit, time_limit
+        try:
+            yield
+        finally:
+            self.time_limit = before
 
     def discard(self) -> None:
         """Delete the files of works, once their results are elsewhere."""

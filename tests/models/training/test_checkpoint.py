@@ -85,3 +85,26 @@ def test_a_fit_that_was_cut_is_forgotten_with_what_followed_it_once_there_is_mor
     assert folder("20m").read() is None
     assert begun.linear.exists()
     assert not was_cut(tmp_path)
+
+
+def test_a_kill_while_a_cut_fit_is_forgotten_leaves_nothing_that_was_made_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def folder(limit: str) -> RunFolder:
+        return RunFolder(tmp_path, {"train": {"max_time": limit}}, resume=True)
+
+    begun = folder("10m")
+    begun.write_term(begun.linear, 1.0, {"w": torch.ones(1)}, is_cut=True)
+    begun.write_term(begun.focused, 1.0, {"w": torch.ones(1)})
+    begun.write({}, {})
+    begun.model.mkdir()
+    names, unlink = [begun.model, begun.checkpoint, begun.focused, begun.linear], Path.unlink
+    left: list[list[bool]] = []
+
+    def watched(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        left.append([one.exists() for one in names])
+
+    monkeypatch.setattr(Path, "unlink", watched)
+    assert folder("20m").read_term(begun.linear) is None
+    assert left == [[False, False, True, True], [False, False, False, True], [False] * 4]

@@ -64,9 +64,9 @@ class RunFolder:
             return None
         header, tensors = read_tensors(path)
         if self._check(path, header["settings"]) and header.get("cut"):
-            for made in self._files[self._files.index(path) :]:
-                made.unlink(missing_ok=True)
             shutil.rmtree(self.model, ignore_errors=True)
+            for made in reversed(self._files[self._files.index(path) :]):  # what it was made from goes last
+                made.unlink(missing_ok=True)
             return None
         return header["seconds"], tensors
 

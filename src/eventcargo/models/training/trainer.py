@@ -169,7 +169,8 @@ class Training:
             raise DataError(f"no events in {n_trained}; give data with events")
         report_cuts(data, shape.max_length, None if backbone is None else backbone.max_length)
         files = None if run is None else Path(run) / "work"
-        with engine_or(engine, linear.workers if isinstance(linear, LinearConfig) else 0, files) as where:
+        workers = linear.workers if isinstance(linear, LinearConfig) else 0
+        with engine_or(engine, workers, files) as where, where.limited(config.max_time):
             term, focused = self._fit_terms(trained, vocabulary, shape, linear, progress, deadline, where)
         rates = Rates.of(trained, vocabulary, config.unlabelled)
         self.model = make_model(trained, vocabulary, rates, config, shape, term, focused, backbone)
