@@ -167,6 +167,7 @@ def test_what_a_link_points_to_is_not_swept(victim: Path, tmp_path: Path) -> Non
     (folder / "loop").symlink_to(tmp_path)
     (tmp_path / ".y.part").mkdir()
     sweep(folder)
+    assert (folder / ".x.part").is_symlink()
     assert victim.exists()
     assert (tmp_path / ".y.part").exists()
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from eventcargo.discovery.config import DiscoverConfig
@@ -17,6 +18,7 @@ from eventcargo.events import EventDataset, EventSequence
 from eventcargo.graphs import LabelGraph
 from eventcargo.io import read_graph
 from eventcargo.knowledge import Knowledge
+from eventcargo.memory import MemoryLimitError, private_bytes
 from eventcargo.quality import Quality
 from eventcargo.simulation import Simulated, simulate
 
@@ -26,6 +28,9 @@ QUICK = DiscoverConfig(preset="fast", steps=3, workers=1)
 
 FINDINGS = ("graph.parquet", "graph.json", "baseline.parquet", "rules.json", "verdicts.json")
 """Files that depend on the data and the settings alone; the report tells seconds."""
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads memory in /proc")
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +110,34 @@ def test_a_run_that_was_killed_ends_with_the_same_bytes(
     process.wait()
     Discovery(chain.data, tmp_path / "run", QUICK, resume=True).run()
     assert bytes_of(tmp_path / "run") == bytes_of(whole)
+
+
+@needs_proc
+def test_a_run_that_takes_more_memory_than_its_limit_is_ended(chain: Simulated, tmp_path: Path) -> None:
+    begun: list[str] = []
+
+    def take(stage: str, *_: object) -> None:
+        begun.append(stage)
+        taken, end = np.ones(2**30, np.uint8), time.monotonic() + 30
+        while time.monotonic() < end:
+            time.sleep(0.05)
+        raise AssertionError(f"the run went on with {taken.nbytes:,} bytes")
+
+    limit = f"{private_bytes() + 2**29 + 2**28:.0f}"
+    with pytest.raises(MemoryLimitError, match="finished work is kept"):
+        discover(chain.data, tmp_path, replace(QUICK, max_memory=limit), progress=take)
+    assert len(begun) == 1
+
+
+def test_no_more_workers_are_started_than_fit_into_the_memory(chain: Simulated, tmp_path: Path) -> None:
+    def started(workers: int) -> int:
+        config = replace(QUICK, workers=workers, max_memory="3G")
+        discovery = Discovery(chain.data, tmp_path / str(workers), config)
+        discovery._lock.release()
+        return discovery._n_workers()
+
+    assert started(1) == 1
+    assert 1 < started(1_000) < 20
 
 
 def test_other_data_are_not_gone_on_with(whole: Path) -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from eventcargo import Cargo, ConfigError, DataError, EventDataset, EventSequence, Knowledge, update
 from eventcargo.discovery.data_source import DataSource, added, recall, remember
-from eventcargo.discovery.run_folder import RunManifest
-from eventcargo.drift import read_drift
+from eventcargo.discovery.run_folder import RunManifest, write_verified
+from eventcargo.drift import find_drift, read_drift
 from eventcargo.fusion.fuse import fuse
 from eventcargo.fusion.vote_store import VoteStore, write_votes
 from eventcargo.io import read_graph, write_events
@@ -176,6 +176,9 @@ def test_two_weeks_one_after_the_other_are_both_at_once(weeks: Weeks, updated: P
     cargo.update(weeks.second[:300], data=weeks.first)
     cargo.update(weeks.second[300:])
     assert len(cargo.data_) == 1500
+    assert [one["sequences"] for one in RunManifest.read(run).updates] == [300, 200]
+    trained_on = find_drift(load_model(run / "model"), weeks.first, weeks.second[300:])
+    assert read_drift(run) == trained_on  # not against what was added before
     assert cargo.graph_.edges.equals(read_graph(updated / "graph.parquet").edges)
     for path in (updated / "votes").glob("*.parquet"):
         assert (run / "votes" / path.name).read_bytes() == path.read_bytes()
@@ -234,6 +237,14 @@ def test_runs_that_cannot_be_updated_are_refused(weeks: Weeks, tmp_path: Path) -
         update(run, weeks.second, data=weeks.first)
     with pytest.raises(DataError, match="holds no run"):
         update(tmp_path / "nothing", weeks.second)
+
+
+def test_a_run_that_was_fused_again_with_other_knowledge_is_refused(weeks: Weeks, tmp_path: Path) -> None:
+    run = copied(weeks, tmp_path)
+    graph, other = read_graph(run / "graph.parquet"), Knowledge(forbidden={"L001": "E00001"})
+    write_verified(run, graph, weeks.first, knowledge=other)
+    with pytest.raises(ConfigError, match="has another knowledge now than its edges were found with"):
+        update(run, weeks.second, data=weeks.first, workers=1)
 
 
 def test_sequences_of_known_subjects_count_from_where_the_run_ended() -> None:
