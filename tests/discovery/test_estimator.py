@@ -285,6 +285,8 @@ def test_a_fitted_estimator_shows_what_it_found(fitted: Cargo) -> None:
     assert "LabelGraph: 2 edges into 2 labels" in html
     assert "Verdicts: trust 2, caution 0, doubt 0." in html
     assert html.count('<span class="tone good">trust</span>') == 2
+    first, last = fitted.graph_.labels_by_support()
+    assert html.index(f'<th scope="row">{first}</th>') < html.index(f'<th scope="row">{last}</th>')
 
 
 def test_new_sequences_are_taken_in(chain: Simulated) -> None:

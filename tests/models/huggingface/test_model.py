@@ -218,6 +218,27 @@ def test_a_saved_model_gives_the_same_probabilities_from_a_moved_folder(
     )
 
 
+def test_a_token_that_ends_sequences_and_begins_them_is_as_probable_as_it_says() -> None:
+    model = _model(bos=2)
+    batch = _batch(model)
+    found = model.densities(batch, events_at=batch.ids == 1).events
+    assert found is not None
+    with torch.no_grad():
+        logits = model.backbone.model(input_ids=torch.tensor([[2]])).logits[0, 0]
+    columns = [2, 1, *(model.backbone.ids.events[name] for name in NAMES)]
+    assert torch.allclose(found.softmax(dim=1)[0, 2:], logits[columns].softmax(dim=0), atol=1e-5)
+
+
+def test_a_saved_model_predicts_the_same_events(tmp_path: Path) -> None:
+    model = _model(bos=None)  # the first event has the rates of the data
+    model.save_pretrained(tmp_path)
+    found, again = (
+        one.densities(_batch(model), events_at=_batch(model).ids == 1).events
+        for one in (model, load_model(tmp_path))
+    )
+    assert torch.equal(found, again)
+
+
 def test_a_loaded_model_can_be_saved_where_it_was_loaded_from(tmp_path: Path) -> None:
     _model().save_pretrained(tmp_path)
     load_model(tmp_path).save_pretrained(tmp_path)  # type: ignore[attr-defined]
