@@ -123,6 +123,14 @@ def _permuted(model: Any, order: torch.Tensor, make: Any) -> Any:
     return copy
 
 
+def test_a_shut_gate_leaves_out_the_head_at_the_end_of_sequences() -> None:
+    model = _model()
+    model.gate[0] = 0.0
+    shut, open_ = label_probabilities(model, _data()).T
+    assert np.array_equal(shut, np.full(len(shut), 0.5))  # there is no linear term
+    assert not np.any(open_ == 0.5)
+
+
 def test_what_the_model_lacks_is_left_out_of_what_it_reads() -> None:
     model = _model(bos=None, eos=None, unk=None)
     batch = _batch(model)
