@@ -36,7 +36,7 @@ def test_logs_are_shown_until_the_block_ends() -> None:
     with shown_logs(handler, logging.INFO):
         LOGGER.info("inside")
         LOGGER.debug("too fine")
-    LOGGER.info("outside")
+    LOGGER.error("outside")
     assert seen == ["inside"]
 
 

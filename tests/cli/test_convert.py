@@ -69,6 +69,14 @@ def test_only_some_labels_can_be_written(folder: Path, tmp_path: Path) -> None:
     assert "--label fule: the graph has no such label among 2; did you mean 'fuel'?" in told
 
 
+def test_a_workbook_that_cannot_be_written_leaves_the_one_before(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_bytes(b"before")
+    with patch("polars.DataFrame.write_excel", side_effect=OSError(28, "No space left on device")):
+        assert "No space left" in run("convert", folder, "--out", tmp_path / "a.xlsx", code=1).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.xlsx"]
+    assert (tmp_path / "a.xlsx").read_bytes() == b"before"
+
+
 def test_verdicts_on_another_graph_are_left_out(folder: Path, tmp_path: Path) -> None:
     import shutil
 

@@ -117,6 +117,17 @@ def test_options_that_cannot_be_are_refused_in_the_words_of_the_command_line(
     assert not (tmp_path / "run" / "model").exists()
 
 
+def test_a_plan_counts_the_weights_of_the_model(
+    elsewhere: tuple[Path, tuple[str, ...]], tmp_path: Path
+) -> None:
+    folder, data = elsewhere
+    plan = ("discover", *data, "--out", tmp_path / "run", "--from", folder / "llama", "--dry-run")
+    weights = sum(weight.numel() for weight in llama(16).parameters())
+    assert f"steps of the head on a model of {weights:,} weights" in run_json(*plan)["stages"][0]["what"]
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
 def test_a_run_discovers_from_it(elsewhere: tuple[Path, tuple[str, ...]], tmp_path: Path) -> None:
     folder, data = elsewhere
     quick = ("--preset", "fast", "--steps", "2")

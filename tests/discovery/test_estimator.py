@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -11,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from eventcargo import Cohort, ConfigError, DataError, EventCargoWarning, EventDataset
 from eventcargo.discovery import Cargo
+from eventcargo.discovery.notebook import found_html
 from eventcargo.prediction import mean_pseudo_r2
 from eventcargo.simulation import Simulated, simulate
 
@@ -285,6 +287,10 @@ def test_a_fitted_estimator_shows_what_it_found(fitted: Cargo) -> None:
     assert "LabelGraph: 2 edges into 2 labels" in html
     assert "Verdicts: trust 2, caution 0, doubt 0." in html
     assert html.count('<span class="tone good">trust</span>') == 2
+    for counts in ((1, 2), (2, 1)):  # the label of most sequences comes first
+        graph = replace(fitted.graph_, support=dict(zip(("L000", "L001"), counts, strict=True)))
+        html = found_html(replace(fitted._results, graph=graph))
+        assert (html.index(">L000</th>") < html.index(">L001</th>")) == (counts == (2, 1))
 
 
 def test_new_sequences_are_taken_in(chain: Simulated) -> None:

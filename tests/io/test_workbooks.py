@@ -113,6 +113,8 @@ def test_the_same_graph_gives_the_same_workbook(tmp_path: Path) -> None:
     for name in ("a.xlsx", "b.xlsx"):
         write_graph(graph, tmp_path / name)
     assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as archive:  # not the time at which it was written
+        assert b">1980-01-01T00:00:00Z</dcterms:created>" in archive.read("docProps/core.xml")
 
 
 def test_a_boundary_too_long_for_a_cell_is_cut() -> None:

@@ -77,6 +77,16 @@ def cycles() -> EventDataset:
     return _data(*(tuple(CYCLE[(start + at) % 8] for at in range(10)) for start in starts.tolist()))
 
 
+def test_only_events_that_the_model_can_predict_count(cycles: EventDataset) -> None:
+    vocabulary = Vocabulary.from_dataset(cycles)
+    model = HuggingFace(Backbone(llama(12), TokenIds(other_ids(CYCLE))), vocabulary, ())  # has no EOS
+    rates = Rates.of(cycles, vocabulary).events
+    found = next_event_loss(model, cycles, rates)
+    assert found.events == cycles.n_events
+    assert found.frequencies == pytest.approx(np.log(8), abs=0.01)
+    assert next_event_loss(model, _data(()), rates) == NextEventLoss(0.0, 0.0, 0.0, 0)
+
+
 def test_mixed_up_names_and_ids_are_noticed(cycles: EventDataset) -> None:
     ids = other_ids(CYCLE)
     trained = learn(llama(12), cycles, ids, steps=40)

@@ -123,6 +123,14 @@ def _permuted(model: Any, order: torch.Tensor, make: Any) -> Any:
     return copy
 
 
+def test_a_shut_gate_leaves_out_the_head_at_the_end_of_sequences() -> None:
+    model = _model()
+    model.gate[0] = 0.0
+    shut, open_ = label_probabilities(model, _data()).T
+    assert np.array_equal(shut, np.full(len(shut), 0.5))  # there is no linear term
+    assert not np.any(open_ == 0.5)
+
+
 def test_what_the_model_lacks_is_left_out_of_what_it_reads() -> None:
     model = _model(bos=None, eos=None, unk=None)
     batch = _batch(model)
@@ -216,6 +224,27 @@ def test_a_saved_model_gives_the_same_probabilities_from_a_moved_folder(
         32,
         model.backbone.ids,
     )
+
+
+def test_a_token_that_ends_sequences_and_begins_them_is_as_probable_as_it_says() -> None:
+    model = _model(bos=2)
+    batch = _batch(model)
+    found = model.densities(batch, events_at=batch.ids == 1).events
+    assert found is not None
+    with torch.no_grad():
+        logits = model.backbone.model(input_ids=torch.tensor([[2]])).logits[0, 0]
+    columns = [2, 1, *(model.backbone.ids.events[name] for name in NAMES)]
+    assert torch.allclose(found.softmax(dim=1)[0, 2:], logits[columns].softmax(dim=0), atol=1e-5)
+
+
+def test_a_saved_model_predicts_the_same_events(tmp_path: Path) -> None:
+    model = _model(bos=None)  # the first event has the rates of the data
+    model.save_pretrained(tmp_path)
+    found, again = (
+        one.densities(_batch(model), events_at=_batch(model).ids == 1).events
+        for one in (model, load_model(tmp_path))
+    )
+    assert torch.equal(found, again)
 
 
 def test_a_loaded_model_can_be_saved_where_it_was_loaded_from(tmp_path: Path) -> None:

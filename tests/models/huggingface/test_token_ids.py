@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from tokenizers import Tokenizer
-from tokenizers.models import BPE, WordLevel, WordPiece
+from tokenizers.models import BPE, Unigram, WordLevel, WordPiece
 from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import ByteLevel, Metaspace, WhitespaceSplit
 
@@ -229,18 +229,29 @@ def test_settings_say_more_than_files(tmp_path: Path) -> None:
     assert (found.bos, found.eos, found.unk) == (2, 6, None)
 
 
+def test_what_a_unigram_tokenizer_makes_of_unknown_text_is_no_event_type(tmp_path: Path) -> None:
+    model = Unigram([("?", 0.0), ("leak", -1.0)], unk_id=0)
+    _tokenizer(tmp_path, model, WhitespaceSplit())
+    assert _read(tmp_path) == TokenIds({"leak": 1}, unk=0)
+
+
+def test_beside_ids_that_are_given_marks_come_from_the_config_alone(tmp_path: Path) -> None:
+    write_tokenizer(tmp_path, IDS)
+    found = _read(tmp_path, ids=_mapping(tmp_path, IDS), stated=_stated(bos=1, eos=None, pad=None))
+    assert found == TokenIds({"leak": 7, "P0300": 4}, bos=1)
+
+
 def test_digits_are_an_id_also_where_a_token_has_the_same_digits(tmp_path: Path) -> None:
     write_tokenizer(tmp_path, IDS | {"2": 5})
     assert _read(tmp_path, eos="2").eos == 2
 
 
 def test_a_tokenizer_that_pads_finds_the_same_ids(tmp_path: Path) -> None:
-    write_tokenizer(tmp_path, IDS)
+    _tokenizer(tmp_path, _bpe("Ġleak"), ByteLevel(add_prefix_space=False))
     tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    tokenizer.pre_tokenizer = Metaspace(replacement="_", prepend_scheme="never")
     tokenizer.enable_padding(length=8)
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    assert _read(tmp_path).events == {"leak": 7, "P0300": 4}
+    assert _read(tmp_path, ("leak",), n_ids=20).events == {"leak": 8}
 
 
 def test_a_token_that_does_not_exist_is_refused_with_its_option(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ def _with_labels(data: EventDataset, carried: Any, names: tuple[str, ...]) -> Ev
     )
 
 
+@pytest.mark.slow
 def test_the_head_is_used_for_the_label_that_needs_the_states_and_not_for_chance(
     states: tuple[EventDataset, Backbone], tmp_path: Path
 ) -> None:
@@ -184,6 +185,7 @@ def test_an_estimator_takes_the_trained_model(chain: EventDataset) -> None:
     assert found.graph_.labels == list(chain.label_names)
 
 
+@pytest.mark.slow
 def test_a_run_discovers_with_a_model_from_elsewhere_and_resumes_with_the_same(
     chain: EventDataset, tmp_path: Path
 ) -> None:

@@ -120,7 +120,8 @@ def _check_weights(folder: Path, has_safetensors: bool) -> None:
 def _base_of(adapter: Path, given: str) -> Path:
     """The folder of the model that an adapter was made for; nothing is downloaded."""
     named = given or _read_config(adapter / ADAPTER).get("base_model_name_or_path")
-    for path in (Path(str(named)), adapter / str(named)):
+    places = (Path(str(named)), adapter / str(named))
+    for path in places if given else reversed(places):  # what an adapter names may be beside it
         if named and path.is_dir():
             return path
     raise DataError(

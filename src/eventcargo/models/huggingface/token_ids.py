@@ -218,11 +218,12 @@ def _in_tokenizer(path: Path) -> FindIds:
     except Exception as error:  # tokenizers raises plain exceptions
         raise DataError(f"{path} is not a tokenizer: {error}") from None
     tokenizer.no_padding()  # a tokenizer may pad all texts to one length, so that none is a single token
-    unknown = _unknown_token(path)
+    token = _unknown_token(path)
+    unknown = None if token is None else tokenizer.token_to_id(token)
 
     def find(name: str) -> set[int]:
         made = (tokenizer.encode(text, add_special_tokens=False) for text in (name, f" {name}"))
-        ids = {one.ids[0] for one in made if len(one.ids) == 1 and one.tokens[0] != unknown}
+        ids = {one.ids[0] for one in made if len(one.ids) == 1 and one.ids[0] != unknown}
         exact = tokenizer.token_to_id(name)
         return ids if exact is None else ids | {exact}
 
