@@ -124,7 +124,12 @@ def test_the_base_of_an_adapter_may_be_given(adapter: Path, base: Path, tmp_path
     assert BackboneFiles.find(tmp_path, str(base)) == BackboneFiles(base, tmp_path)
 
 
-def test_the_base_of_an_adapter_may_be_beside_it(base: Path, adapter: Path, tmp_path: Path) -> None:
+def test_the_base_of_an_adapter_is_the_one_beside_it(
+    base: Path, adapter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("base", "here"):  # another folder of the same relative path
+        (tmp_path / "other" / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "other" / "here")
     shutil.copytree(base, tmp_path / "base")
     shutil.copytree(adapter, tmp_path / "adapter")
     _edit(tmp_path / "adapter" / "adapter_config.json", base_model_name_or_path="../base")
