@@ -68,7 +68,7 @@ def start_one_that_takes_much() -> None:
 @needs_proc
 @pytest.mark.parametrize("work", [take_much, start_one_that_takes_much])
 def test_work_that_takes_more_memory_than_its_limit_is_ended(work: Callable[[], None]) -> None:
-    words = r"max_memory='\d+': the work takes more, \d+M so far, and was ended; allow"
+    words = r"max_memory='\d+': the work takes more, [\d.]+[MG] so far, and was ended; allow"
     with limit_memory(a_little_more()), pytest.raises(MemoryLimitError, match=words):
         work()
 
