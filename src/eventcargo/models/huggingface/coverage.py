@@ -50,7 +50,7 @@ class Coverage:
         """The coverage of a data set by a model with these ids.
 
         >>> from eventcargo.events import EventSequence
-        >>> data = EventDataset.from_sequences([EventSequence("1", ("a", "b", "b"), (0.0, 1.0, 2.0))])
+        >>> data = EventDataset.from_sequences([EventSequence("1", ("a", "b", "b"), (0.0, 1.0, 2.0), ())])
         >>> coverage = Coverage.of(data, TokenIds({"b": 4}))
         >>> coverage.share.__round__(2), coverage.unknown
         (0.67, ("'a' (1 event)",))
