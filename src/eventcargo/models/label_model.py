@@ -5,6 +5,7 @@ the states, as far as the gate of the calibration lets it through. `Transformer`
 `HuggingFace` takes those of a model from elsewhere.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -55,13 +56,13 @@ class LabelModel(nn.Module, DensityModel):
             self.register_buffer(name, torch.ones(n_labels))
         self.register_buffer("trusted", torch.ones(n_labels, dtype=torch.bool))
 
+    @abstractmethod
     def states(self, batch: Batch, for_labels: bool = True) -> tuple[Tensor, Tensor]:
         """States of Tf_x and of Tf_y, both (B, L, D); with `for_labels=False` the latter is empty."""
-        raise NotImplementedError
 
+    @abstractmethod
     def next_logits(self, states: Tensor, batch: Batch, events_at: NDArray[np.bool_]) -> Tensor:
         """Next-event logits where the mask (B, L) is true, from the states of Tf_x (B, L, D)."""
-        raise NotImplementedError
 
     @property
     def can_follow(self) -> NDArray[np.bool_]:
@@ -69,9 +70,9 @@ class LabelModel(nn.Module, DensityModel):
         return np.ones(len(self.vocabulary), bool)
 
     @property
+    @abstractmethod
     def n_block_weights(self) -> int:
         """Number of weights between the embedding and the heads, which says how long a pass takes."""
-        raise NotImplementedError
 
     @torch.no_grad()
     def start_from(
