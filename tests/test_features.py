@@ -130,7 +130,7 @@ def test_matrix_of_whole_sequences_agrees_with_moments_of_batches(family: str) -
     found = chosen_moments(Events.from_batch(whole, len(vocabulary)), family, 3, keys)
     again = np.zeros(matrix.shape, int)
     again[found.rows, found.keys] = 1
-    assert np.array_equal(matrix.toarray(), again)
+    assert np.array_equal(matrix.sparse().toarray(), again)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -146,7 +146,7 @@ def test_keys_of_a_large_vocabulary_are_exact(family: str) -> None:
 
 def test_rare_features_are_left_out_of_the_matrix() -> None:
     matrix, keys = feature_matrix([batch_of("ab", "a", "a")], "presence", SIZE, 1, min_support=2)
-    assert (keys.tolist(), matrix.toarray().tolist()) == ([A], [[1], [1], [1]])
+    assert (keys.tolist(), matrix.sparse().toarray().tolist()) == ([A], [[1], [1], [1]])
 
 
 def test_a_feature_with_just_enough_support_stays() -> None:

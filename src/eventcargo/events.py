@@ -19,10 +19,11 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.event_kinds import EventKinds
 from eventcargo.known_labels import KnownLabels
-from eventcargo.ragged import Ragged
+from eventcargo.ragged import Ragged, blocks
 from eventcargo.sequences import EventSequence, check_sequences, check_value_names, stack_values
 from eventcargo.storage import read_columns, write_columns
 
@@ -345,6 +346,16 @@ class EventDataset:
         """Which event types occur in which sequence: (sequences, event types), a sparse 0/1 matrix."""
         offsets, events, _ = self.flat()
         return _binary_rows(offsets, events, len(self.event_names))
+
+    @cached_property
+    def incidence(self) -> BinaryMatrix:
+        """What `presence` says, for data of any size; made once."""
+        starts, stops = self.rows.starts, self.rows.stops
+        parts = (Ragged(starts[first:end], stops[first:end]) for first, end in blocks(self.rows.offsets))
+        width = len(self.event_names)
+        return BinaryMatrix.joined(
+            (_binary_rows(part.offsets, part.gather(self.events), width) for part in parts), width
+        )
 
     def label_matrix(self) -> sp.csr_array:
         """Which labels each sequence carries: (sequences, labels), a sparse 0/1 matrix."""

@@ -18,11 +18,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.batches import Batch
+from eventcargo.binary_matrix import BinaryMatrix, tally_numbers
 from eventcargo.event_kinds import NumberedKinds
+from eventcargo.ragged import BLOCK, offsets_of
+from eventcargo.scratch import Spool
 
 Ints = NDArray[np.int64]
 
@@ -199,24 +201,23 @@ FAMILIES: dict[str, Callable[[Events, int], Moments]] = {
 
 def feature_matrix(
     batches: Iterable[Batch], family: str, size: int, window: int, min_support: int
-) -> tuple[sp.csr_array, Ints]:
+) -> tuple[BinaryMatrix, Ints]:
     """Which features of a family hold in which whole sequence, and the sorted keys of its columns.
 
-    Rows are in the order of the batches, which are read several times. Features of fewer than `min_support`
-    sequences are left out.
+    Rows are in the order of the batches, which are read several times and need not fit in memory together.
+    Features of fewer than `min_support` sequences are left out.
     """
     n_keys = _n_keys(family, size)
     rough = _RoughCounts(n_keys, sum(map(_n_events, batches)) * window)
     for batch in batches:
         rough.add(FAMILIES[family](Events.from_batch(batch, size), window).keys)
-    starts, rows, keys = 0, [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
+    lengths, keys = [np.zeros(0, np.int64)], Spool(np.int32 if n_keys <= np.iinfo(np.int32).max else np.int64)
     for batch in batches:
         moments = FAMILIES[family](Events.from_batch(batch, size), window)
         of_row, of_key = _distinct(moments.take(rough.of(moments.keys) >= min_support), len(batch.lengths))
-        rows.append((of_row + starts).astype(np.int32))
-        keys.append(of_key)
-        starts += len(batch.lengths)
-    return _matrix(np.concatenate(rows), np.concatenate(keys), n_keys, starts, min_support)
+        lengths.append(np.bincount(of_row, minlength=len(batch.lengths)))
+        keys.add(of_key)
+    return _matrix(offsets_of(np.concatenate(lengths)), keys.array(), n_keys, min_support)
 
 
 def _n_events(batch: Batch) -> int:
@@ -276,22 +277,48 @@ def _distinct(moments: Moments, n_rows: int) -> tuple[Ints, Ints]:
 
 
 def _matrix(
-    rows: NDArray[np.int32], keys: Ints, n_keys: int, n_rows: int, min_support: int
-) -> tuple[sp.csr_array, Ints]:
-    names, support = _tallied(keys, n_keys)
-    kept = support >= min_support
-    if n_keys > FEW_SLOTS:
-        columns = np.searchsorted(names, keys)
-    else:
-        place = np.zeros(n_keys, np.int64)
-        place[names] = np.arange(len(names))
-        columns = place[keys]
-    number = np.cumsum(kept) - 1
-    inside = kept[columns]
-    rows, columns = rows[inside], number[columns[inside]].astype(np.int32)
-    starts = np.searchsorted(rows, np.arange(n_rows + 1)).astype(np.int32)
-    ones = np.ones(len(rows), np.int32)
-    return sp.csr_array((ones, columns, starts), shape=(n_rows, int(kept.sum()))), names[kept]
+    starts: Ints, keys: NDArray[np.integer], n_keys: int, min_support: int
+) -> tuple[BinaryMatrix, Ints]:
+    """The matrix of the keys of every row, without those of too few rows, and the keys of its columns."""
+    distinct, support = _support(keys, n_keys)
+    names = distinct[support >= min_support]
+    if n_keys <= FEW_SLOTS:
+        place = np.full(n_keys, -1, np.int32)
+        place[names] = np.arange(len(names), dtype=np.int32)
+        return BinaryMatrix.numbered(starts, keys, lambda some: place[some], len(names)), names
+
+    def number(some: NDArray[np.integer]) -> NDArray[np.int32]:
+        at = np.searchsorted(names, some)
+        return np.where(names[np.minimum(at, len(names) - 1)] == some, at, -1).astype(np.int32)
+
+    if not len(names):
+        return BinaryMatrix(np.zeros_like(starts), np.zeros(0, np.int32), 0), names
+    return BinaryMatrix.numbered(starts, keys, number, len(names)), names
+
+
+def _support(keys: NDArray[np.integer], n_keys: int) -> tuple[Ints, Ints]:
+    """The distinct keys, sorted, and how often each occurs, counted block after block.
+
+    >>> [part.tolist() for part in _support(np.array([7, 1 << 30, 7]), 1 << 31)]
+    [[7, 1073741824], [2, 1]]
+    """
+    if n_keys <= FEW_SLOTS:
+        counts = tally_numbers(keys, n_keys)
+        return np.flatnonzero(counts), counts[counts > 0]
+    waiting = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    for at in range(0, len(keys), BLOCK):
+        waiting.append(np.unique(keys[at : at + BLOCK].astype(np.int64), return_counts=True))
+        while len(waiting) > 1 and len(waiting[-2][0]) <= 2 * len(waiting[-1][0]):  # so few are counted often
+            waiting.append(_added(waiting[-2:]))
+            del waiting[-3:-1]
+    return _added(waiting)
+
+
+def _added(counts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Counts of sorted keys added up."""
+    keys, which = np.unique(np.concatenate([own for own, _ in counts]), return_inverse=True)
+    sums = np.bincount(which, np.concatenate([own for _, own in counts]), len(keys))
+    return keys, sums.astype(np.int64)
 
 
 SINGLE = ("presence", "count")

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import fisher_exact, kstest
 
+from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.statistics.exact_g2 import PatternCounts
 from eventcargo.statistics.score_test import ScoreScreen, ScoreTest
 
@@ -231,8 +231,8 @@ def test_what_comes_with_causes_that_act_together_is_none(seed: int) -> None:
         assert score_of(bits, carries, cause, others).z > 10
 
 
-def presence_of(bits: Bits) -> sp.csr_array:
-    return sp.csr_array(bits.astype(np.int32))
+def presence_of(bits: Bits) -> BinaryMatrix:
+    return BinaryMatrix.of(bits)
 
 
 def rows_of(column: Bits) -> NDArray[np.int32]:

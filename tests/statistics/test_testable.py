@@ -2,9 +2,9 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.stats import hypergeom
 
+from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.statistics.testable import log_smallest_p_values, n_testable
 
 
@@ -13,7 +13,7 @@ def test_the_smallest_p_value_is_that_of_the_most_extreme_tables(seed: int) -> N
     rng = np.random.default_rng(seed)
     presence, stratum = (rng.random((40, 3)) < 0.3).astype(np.int32), rng.integers(3, size=40)
     positives = np.flatnonzero(rng.random(40) < rng.choice([0.1, 0.5, 0.8]))
-    found = log_smallest_p_values(sp.csr_array(presence), stratum, positives)
+    found = log_smallest_p_values(BinaryMatrix.of(presence), stratum, positives)
     for column, log_p in enumerate(found):
         expected = 0.0
         for one in np.unique(stratum):
@@ -26,7 +26,7 @@ def test_the_smallest_p_value_is_that_of_the_most_extreme_tables(seed: int) -> N
 
 
 def test_columns_without_rows_and_strata_of_one_outcome_say_nothing() -> None:
-    presence = sp.csr_array(np.array([[1, 0], [1, 0], [1, 0], [0, 0]]))
+    presence = BinaryMatrix.of(np.array([[1, 0], [1, 0], [1, 0], [0, 0]]))
     stratum = np.array([0, 0, 1, 1])
     assert log_smallest_p_values(presence, stratum, np.array([0, 1])).tolist() == [0.0, 0.0]
 
@@ -48,9 +48,9 @@ def test_copies_of_a_row_in_its_group_change_nothing() -> None:
     rng = np.random.default_rng(1)
     presence, stratum = (rng.random((30, 4)) < 0.4).astype(np.int32), rng.integers(3, size=30)
     carries = rng.random(30) < 0.4
-    once = log_smallest_p_values(sp.csr_array(presence), stratum, np.flatnonzero(carries))
+    once = log_smallest_p_values(BinaryMatrix.of(presence), stratum, np.flatnonzero(carries))
     thrice = [np.repeat(each, 3, axis=0) for each in (presence, stratum, carries, np.arange(30))]
     found = log_smallest_p_values(
-        sp.csr_array(thrice[0]), thrice[1], np.flatnonzero(thrice[2]), groups=thrice[3]
+        BinaryMatrix.of(thrice[0]), thrice[1], np.flatnonzero(thrice[2]), groups=thrice[3]
     )
     np.testing.assert_allclose(found, once)

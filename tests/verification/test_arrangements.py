@@ -128,7 +128,7 @@ def test_arrangements_are_the_features_of_whole_sequences(family: str) -> None:
         for a in MemberArrangements(data).arrangements(members, min_rows=1)
         if a.family == family
     ]
-    theirs = [column.indices.tolist() for column in matrix.T.tocsr()]
+    theirs = [column.indices.tolist() for column in matrix.sparse().T.tocsr()]
     assert sorted(ours) == sorted(theirs)
 
 

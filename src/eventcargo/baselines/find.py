@@ -246,7 +246,7 @@ class BlockWork(Work[Blocks]):
 def _task(data: EventDataset, config: BaselineConfig) -> _Task:
     kinds = data.kinds.numbered(data.event_names)
     test = IndependenceTest(
-        data.presence(), config.dof, config.min_rows_per_dof, data.groups, adjusted=kinds.adjusted
+        data.incidence, config.dof, config.min_rows_per_dof, data.groups, adjusted=kinds.adjusted
     )
     targets = [Target(rows) for rows in data.positives()]
     alpha = config.alpha / len(data.event_names) if config.correct else config.alpha

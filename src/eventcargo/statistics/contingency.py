@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from eventcargo.binary_matrix import BinaryMatrix, ones
 from eventcargo.statistics.design_effect import Groups, ScoreDesignEffect
 
 Rows = NDArray[np.int32]
@@ -70,26 +71,28 @@ class Contingency:
     [[1, 0], [2, 3]]
     """
 
-    def __init__(self, presence: sp.csr_array, n_blank: int = 0, groups: Groups = None) -> None:
+    def __init__(
+        self, presence: sp.csr_array | BinaryMatrix, n_blank: int = 0, groups: Groups = None
+    ) -> None:
         """`n_blank` further sequences have no column and no target; they are counted, not stored.
 
         `groups` has the group of each sequence, None: each is its own; with groups there is none blank.
         """
         assert groups is None or (len(groups) == presence.shape[0] and not n_blank)
         self.groups = None if groups is None else np.unique(groups, return_inverse=True)[1]
-        self._by_row = sp.csr_array(presence, dtype=np.int32)
-        by_column = self._by_row.tocsc()
-        by_column.sort_indices()
-        self._column_starts = by_column.indptr
-        self._column_rows = by_column.indices.astype(np.int32)
-        self._n_rows, self.n_columns = presence.shape
+        self.presence = presence if isinstance(presence, BinaryMatrix) else BinaryMatrix.of(presence)
+        self._n_rows, self.n_columns = self.presence.shape
         self._n_blank = n_blank
         self.n_sequences = self._n_rows + n_blank
-        self.totals = np.diff(by_column.indptr).astype(np.int64)
+
+    @property
+    def totals(self) -> NDArray[np.int64]:
+        """The number of sequences with each event type."""
+        return self.presence.totals
 
     def rows(self, column: int) -> Rows:
         """The sequences in which an event type is present."""
-        return self._column_rows[self._column_starts[column] : self._column_starts[column + 1]]
+        return self.presence.transposed.row(column)
 
     def local(self, target: Rows, columns: NDArray[np.int64]) -> tuple["Contingency", Rows]:
         """The same counts for a few columns, renumbered 0, 1, ..., and the target's rows in them.
@@ -97,10 +100,11 @@ class Contingency:
         Sequences without any of these are all alike: they become blank, and the rest is often small. With
         groups they stay, because they are alike only to counts.
         """
+        own = [self.rows(column) for column in columns]
         if self.groups is not None:
-            return Contingency(self._by_row[:, columns], groups=self.groups), target
-        rows = np.unique(np.concatenate([target, *(self.rows(column) for column in columns)]))
-        presence = self._by_row[rows][:, columns]
+            return Contingency(BinaryMatrix.of_columns(own, self._n_rows), groups=self.groups), target
+        rows = np.unique(np.concatenate([target, *own]))
+        presence = BinaryMatrix.of_columns([np.searchsorted(rows, each) for each in own], len(rows))
         engine = Contingency(presence, n_blank=self.n_sequences - len(rows))
         return engine, np.searchsorted(rows, target).astype(np.int32)
 
@@ -167,26 +171,12 @@ class Contingency:
 
     def _product(self, all_strata: Sequence[Strata]) -> sp.csr_array:
         """Counts of every column in every group of every pair: (groups, columns), sparse."""
-        rows, heights = [], []
-        for strata in all_strata:
-            group = strata.group
-            if strata.subtract:
-                # group 0 (stratum 0, target absent) is the remainder; sequences outside the numbered strata
-                # form an extra last group, so that the remainder follows by subtraction
-                group = np.where(group < 0, 2 * strata.n_strata, group)
-                members = np.flatnonzero(group)
-            else:
-                members = np.flatnonzero(group >= 0)
-            order = np.argsort(group[members], kind="stable")
-            rows.append(members[order])
-            heights.append(np.bincount(group[members], minlength=_n_groups(strata)))
-        lengths = np.concatenate(heights)
-        indices = np.concatenate(rows).astype(np.int32)
-        indicator = sp.csr_array(
-            (np.ones(len(indices), np.int32), indices, np.concatenate([[0], np.cumsum(lengths)])),
-            shape=(len(lengths), self._n_rows),
-        )
-        return indicator @ self._by_row
+        product = sp.csr_array((sum(map(_n_groups, all_strata)), self.n_columns), dtype=np.int32)
+        for first, end in self.presence.blocks():
+            indicator = sp.vstack([_indicator(strata, first, end) for strata in all_strata], format="csr")
+            own = indicator @ self.presence.part(first, end)
+            product = product + own if first else own
+        return product
 
     def _blocks(
         self, strata: Strata, product: sp.csr_array, candidates: NDArray[np.int64] | None
@@ -213,6 +203,22 @@ class Contingency:
             present[:, at] = counts[1:]
         by_stratum = present.reshape(strata.n_strata, 2, len(candidates))
         yield Tables(candidates, by_stratum, strata.sizes, strata.units)
+
+
+def _indicator(strata: Strata, first: int, end: int) -> sp.csr_array:
+    """Which of some consecutive sequences are in each group: (groups, sequences).
+
+    Where it is counted by subtraction, group 0 (stratum 0, target absent) is the remainder. Sequences outside
+    the numbered strata then form an extra last group, so that the remainder follows.
+    """
+    group = strata.group[first:end]
+    if strata.subtract:
+        group = np.where(group < 0, 2 * strata.n_strata, group)
+    members = np.flatnonzero(group) if strata.subtract else np.flatnonzero(group >= 0)
+    order = np.argsort(group[members], kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(group[members], minlength=_n_groups(strata)))])
+    parts = ones(len(members), np.dtype(np.int32)), members[order].astype(np.int32), starts.astype(np.int32)
+    return sp.csr_array(parts, shape=(_n_groups(strata), end - first))
 
 
 def _n_distinct(stratum: NDArray[np.int64], group: NDArray[np.int64], n_strata: int) -> NDArray[np.int64]:

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import gammaincc, gammainccinv
 
+from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.errors import ConfigError, argument
 from eventcargo.statistics.contingency import Contingency, Rows, Tables
 from eventcargo.statistics.design_effect import Groups
@@ -120,7 +121,7 @@ class IndependenceTest:
 
     def __init__(
         self,
-        presence: sp.csr_array | Contingency,
+        presence: sp.csr_array | BinaryMatrix | Contingency,
         dof: Literal["observed", "full"] = "observed",
         min_rows_per_dof: float = 5.0,
         groups: Groups = None,
@@ -131,8 +132,9 @@ class IndependenceTest:
             raise ConfigError(f"{argument('dof', dof)} is unknown; use 'observed' or 'full'")
         if min_rows_per_dof < 0:
             raise ConfigError(f"{argument('min_rows_per_dof', min_rows_per_dof)} must be 0 or more")
-        is_counted = isinstance(presence, Contingency)
-        self.counts = presence if is_counted else Contingency(presence, groups=groups)
+        if not isinstance(presence, Contingency):
+            presence = Contingency(presence, groups=groups)
+        self.counts = presence
         self.dof = dof
         self.min_rows_per_dof = min_rows_per_dof
         self.adjusted = list(adjusted)

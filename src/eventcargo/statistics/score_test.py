@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.special import expit, logit, ndtr
 
+from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.statistics.contingency import Rows
 from eventcargo.statistics.distinct_rows import distinct_rows
 from eventcargo.statistics.exact_g2 import Ints, PatternCounts
@@ -215,19 +215,19 @@ def _cumulants(column: Floats, p: Floats, n: Floats, t: float) -> tuple[float, f
 class ScoreScreen:
     """Scores of all event types at once, normal; the cost is that of the sequences where something happens.
 
-    >>> presence = sp.csr_array(np.array([[1, 0], [1, 1], [0, 1], [0, 0]] * 30))
+    >>> presence = BinaryMatrix.of(np.array([[1, 0], [1, 1], [0, 1], [0, 0]] * 30))
     >>> positives = np.arange(0, 120, 4, dtype=np.int32)
     >>> ScoreScreen(presence).z(positives, []).round(1).tolist()
     [6.3, -6.3]
     """
 
-    def __init__(self, presence: sp.csr_array) -> None:
-        self._by_row = sp.csr_array(presence, dtype=np.float64)
-        self._totals = np.asarray(self._by_row.sum(axis=0)).ravel()
+    def __init__(self, presence: BinaryMatrix) -> None:
+        self._presence, self._n_rows = presence, presence.shape[0]
+        self._totals = presence.totals.astype(np.float64)
 
     def z(self, positives: Rows, columns: Sequence[Rows | Ints]) -> Floats:
         """The score of every event type given some columns, in standard deviations; 0 if it cannot vary."""
-        if not 0 < len(positives) < self._by_row.shape[0]:
+        if not 0 < len(positives) < self._n_rows:
             return np.zeros(len(self._totals))
         rows = np.unique(np.concatenate([positives, *columns]))
         table = np.zeros((len(rows) + 1, len(columns)), bool)  # the last is all other sequences
@@ -236,24 +236,28 @@ class ScoreScreen:
         first, number = distinct_rows(table)
         hits, trials = np.zeros(len(first)), np.bincount(number[:-1], minlength=len(first)).astype(float)
         np.add.at(hits, number[np.searchsorted(rows, positives)], 1.0)
-        trials[number[-1]] += self._by_row.shape[0] - len(rows)
+        trials[number[-1]] += self._n_rows - len(rows)
         return self._scores(rows, positives, NullFit.of(table[first], hits, trials), number)
 
     def _scores(self, rows: Rows, positives: Rows, null: NullFit, number: Ints) -> Floats:
         """The scores given a fit and the pattern of each row; the last pattern is that of all other rows."""
-        p, blank = null.probability[number[:-1]], float(null.probability[number[-1]])
-        curvature, of_blank = p * (1 - p), blank * (1 - blank)
-        residual = blank - p  # beyond that of the other sequences, all of which have -blank
-        residual[np.searchsorted(rows, positives)] += 1.0
-        X = null.X[number[:-1]]
-        weighted = curvature[:, None] * X
-        weighted[:, 0] -= of_blank
-        sums = self._by_row[rows].T @ np.column_stack([residual, weighted])  # (event types, 1 + columns)
+        blank = float(null.probability[number[-1]])
+        of_blank, carries = blank * (1 - blank), np.zeros(len(rows))
+        carries[np.searchsorted(rows, positives)] = 1.0
+        sums = np.zeros((len(self._totals), 1 + null.X.shape[1]))
+        unexplained = np.zeros(null.X.shape[1])
+        for first, end, presence in self._presence.parts_of(rows):
+            own, X = number[first:end], null.X[number[first:end]]
+            p = null.probability[own]
+            residual = blank - p + carries[first:end]  # beyond that of the other sequences, which is -blank
+            weighted = (p * (1 - p))[:, None] * X
+            weighted[:, 0] -= of_blank
+            sums += presence.T @ np.column_stack([residual, weighted])  # (event types, 1 + columns)
+            unexplained += X.T @ (residual - blank)
         score, across = sums[:, 0] - blank * self._totals, sums[:, 1:]
         across[:, 0] += of_blank * self._totals
         size = across[:, 0] - (across @ null.inverse * across).sum(1)
-        unexplained = X.T @ (residual - blank)
-        unexplained[0] -= blank * (self._by_row.shape[0] - len(rows))
+        unexplained[0] -= blank * (self._n_rows - len(rows))
         score = score - across @ (null.inverse @ unexplained)
         z: Floats = np.where(size > MIN_VARIANCE, score / np.sqrt(np.maximum(size, MIN_VARIANCE)), 0.0)
         return z

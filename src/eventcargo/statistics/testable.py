@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.statistics.contingency import Rows
 from eventcargo.statistics.design_effect import Groups
 
@@ -19,14 +20,14 @@ Ints = NDArray[np.int64]
 
 
 def log_smallest_p_values(
-    presence: sp.csr_array, stratum: Ints, positives: Rows | Ints, groups: Groups = None
+    presence: BinaryMatrix, stratum: Ints, positives: Rows | Ints, groups: Groups = None
 ) -> Floats:
     """The log of the smallest p-value that each column can have with its margins: (columns,).
 
     `stratum` is that of each row. The tables of a column are independent, so their probabilities multiply.
     Rows of a group that agree on stratum and label count once.
 
-    >>> presence = sp.csr_array(np.array([[1, 1], [1, 0], [0, 0], [0, 0]]))
+    >>> presence = BinaryMatrix.of(np.array([[1, 1], [1, 0], [0, 0], [0, 0]]))
     >>> np.exp(log_smallest_p_values(presence, np.zeros(4, np.int64), np.array([0, 1]))).round(3).tolist()
     [0.167, 0.5]
     """
@@ -35,26 +36,30 @@ def log_smallest_p_values(
     sizes = np.bincount(stratum)
     n_positive = np.bincount(stratum[positives], minlength=len(sizes))
     is_mixed = (n_positive > 0) & (n_positive < sizes)
-    rows = np.flatnonzero(is_mixed[stratum])
-    members = sp.csr_array(
-        (np.ones(len(rows)), (rows, stratum[rows])), shape=(len(stratum), len(sizes)), dtype=np.float64
-    )
-    counts = sp.coo_array(presence.T.astype(np.float64) @ members)
+    counts = sp.coo_array(_by_stratum(presence, np.flatnonzero(is_mixed[stratum]), stratum, len(sizes)))
     columns, strata = counts.coords
     extreme = _log_extreme(sizes[strata], n_positive[strata], counts.data)
-    return np.bincount(columns, extreme, presence.shape[1]).astype(np.float64)
+    return np.bincount(columns, extreme, presence.n_columns).astype(np.float64)
+
+
+def _by_stratum(presence: BinaryMatrix, rows: Ints, stratum: Ints, n_strata: int) -> sp.csr_array:
+    """How many of some rows have each column, by stratum: (columns, strata)."""
+    counts = sp.csr_array((presence.n_columns, n_strata))
+    for first, end, part in presence.parts_of(rows):
+        at = np.arange(end - first), stratum[rows[first:end]]
+        members = sp.csr_array((np.ones(end - first), at), shape=(end - first, n_strata))
+        counts = counts + part.T @ members
+    return counts
 
 
 def _once(
-    presence: sp.csr_array, stratum: Ints, positives: Rows | Ints, groups: NDArray[np.integer]
-) -> tuple[sp.csr_array, Ints, Ints]:
+    presence: BinaryMatrix, stratum: Ints, positives: Rows | Ints, groups: NDArray[np.integer]
+) -> tuple[BinaryMatrix, Ints, Ints]:
     """Presence, strata and positives with one row for all of a group that agree on stratum and label."""
     is_positive = np.isin(np.arange(len(stratum)), positives)
     units = np.stack([groups.astype(np.int64), stratum, is_positive], axis=1)
     distinct, number = np.unique(units, axis=0, return_inverse=True)
-    shape = (len(distinct), len(stratum))
-    joined = sp.csr_array((np.ones(len(number)), (number.ravel(), np.arange(len(number)))), shape=shape)
-    return (joined @ presence > 0).tocsr(), distinct[:, 1], np.flatnonzero(distinct[:, 2])
+    return presence.united(number.ravel(), len(distinct)), distinct[:, 1], np.flatnonzero(distinct[:, 2])
 
 
 def _log_extreme(size: Ints, n_positive: Ints, n_present: Floats) -> Floats:

@@ -31,6 +31,8 @@ from eventcargo.features import (
     more,
     own_places,
 )
+from eventcargo.ragged import blocks, positions_by_number
+from eventcargo.scratch import Spool
 
 Ints = NDArray[np.int64]
 
@@ -66,23 +68,23 @@ class MemberArrangements:
     """The events of a data set sorted by event type, for fast access to the events of a few types."""
 
     def __init__(self, data: EventDataset) -> None:
-        self._offsets, self._events, times = data.flat()
-        first = np.concatenate([times, [0.0]])[self._offsets[:-1]]
-        self._rows = np.repeat(np.arange(len(data), dtype=np.int32), data.lengths)
-        self._times = (times - first[self._rows]).astype(np.float32)
-        self._by_type = _sorted_by_type(self._events)
-        self._starts = np.searchsorted(self._events[self._by_type], np.arange(len(data.event_names) + 1))
+        self._offsets, self._events, self._times = data.flat()
+        self._starts, self._by_type = positions_by_number(self._events, len(data.event_names))
         self._timed = data.time_kind != "order"
         self._group = data.group_numbers
         self._kinds = data.kinds.numbered(data.event_names)
-        self._companions = self._placed(times) if self._kinds else None
+        self._companions = self._placed() if self._kinds else None
 
-    def _placed(self, times: NDArray[np.float64]) -> tuple[Ints, Ints]:
+    def _placed(self) -> tuple[NDArray[np.int32], Ints]:
         """The place of every event in its sequence, and that of the end of every sequence."""
-        places = own_places(self._rows.astype(np.int64), self._events, times, self._kinds)
-        ends = np.zeros(len(self._offsets) - 1, np.int64)
-        np.maximum.at(ends, self._rows, places)
-        return places, ends + 1
+        spool, ends = Spool(np.int32), np.zeros(len(self._offsets) - 1, np.int64)
+        for first, end in blocks(self._offsets):
+            inside = slice(self._offsets[first], self._offsets[end])
+            rows = np.repeat(np.arange(first, end), np.diff(self._offsets[first : end + 1]))
+            places = own_places(rows, self._events[inside], self._times[inside], self._kinds)
+            np.maximum.at(ends, rows, places)
+            spool.add(places)
+        return spool.array(), ends + 1
 
     def arrangements(self, members: Sequence[int], min_rows: int) -> list[Arrangement]:
         """All arrangements of these event types that hold in at least `min_rows` sequences.
@@ -140,25 +142,24 @@ class MemberArrangements:
         own = np.concatenate(
             [np.zeros(0, np.int64), *(self._by_type[self._starts[m] : self._starts[m + 1]] for m in arranged)]
         )
-        before = np.maximum(own - 1, self._offsets[self._rows[own]])
-        last = self._offsets[self._rows[own] + 1] - 1
-        at = np.unique(np.concatenate([own, before, last]))
-        rows = self._rows[at].astype(np.int64)
+        rows = self._rows_of(own)
+        at = np.unique(
+            np.concatenate([own, np.maximum(own - 1, self._offsets[rows]), self._offsets[rows + 1] - 1])
+        )
+        rows = self._rows_of(at)
         number = np.full(len(self._starts), len(members), np.int64)
         places = {member: place for place, member in enumerate(members)}
         number[arranged] = [places[member] for member in arranged]
-        ids = number[self._events[at]]
+        ids, since = number[self._events[at]], self._times[at] - self._times[self._offsets[rows]]
         if self._companions is None:
             positions, ends = at - self._offsets[rows] + 1, np.diff(self._offsets) + 1
         else:
-            positions, ends = self._companions[0][at], self._companions[1]
-        return Events(rows, positions, ids, self._times[at], ends, len(members) + 1)
+            positions, ends = self._companions[0][at].astype(np.int64), self._companions[1]
+        return Events(rows, positions, ids, since.astype(np.float32), ends, len(members) + 1)
 
-
-def _sorted_by_type(events: NDArray[np.int32]) -> NDArray[np.int32] | Ints:
-    """The positions of all events, sorted by event type, in the smallest numbers that hold them."""
-    order = np.argsort(events, kind="stable")
-    return order.astype(np.int32) if len(order) < np.iinfo(np.int32).max else order
+    def _rows_of(self, at: Ints) -> Ints:
+        """The sequences of some events."""
+        return np.searchsorted(self._offsets, at, side="right") - 1
 
 
 def _neighbours(events: Events, window: int) -> Moments:  # noqa: ARG001 (as every family)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.baselines.iamb import iamb
 from eventcargo.baselines.levels import named_gains
+from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.deadline import NEVER, Deadline
 from eventcargo.events import EventDataset
 from eventcargo.statistics.contingency import Rows
@@ -55,9 +55,9 @@ class VerifyData:
     def __init__(self, data: EventDataset) -> None:
         self.data = data
         self.kinds = data.kinds.numbered(data.event_names)
-        self.test = IndependenceTest(data.presence(), groups=data.groups, adjusted=self.kinds.adjusted)
+        self.presence = data.incidence
+        self.test = IndependenceTest(self.presence, groups=data.groups, adjusted=self.kinds.adjusted)
         self.positives: list[Rows] = data.positives()
-        self.presence = data.presence()
         self.screen = ScoreScreen(self.presence)
 
     @property
@@ -77,7 +77,7 @@ class VerifyData:
 
     def together_share(self, event: int) -> NDArray[np.float64]:
         """The share of the sequences with an event type or another that have both, for every other."""
-        both = np.asarray(self.presence[self.test.counts.rows(event)].sum(axis=0)).ravel()
+        both = self.presence.tally(self.test.counts.rows(event))
         totals = self.test.counts.totals
         share: NDArray[np.float64] = both / np.maximum(totals + totals[event] - both, 1)
         return share
@@ -233,7 +233,7 @@ class Arranged:
         columns: list[Rows | Ints] = [*present, *(one.rows for one in found)]
         data, adjusted = label_test.verify_data.data, label_test.verify_data.adjusted
         every = IndependenceTest(
-            _matrix([*columns, *adjusted], len(data)),
+            BinaryMatrix.of_columns([*columns, *adjusted], len(data)),
             groups=data.groups,
             adjusted=range(len(columns), len(columns) + len(adjusted)),
         )
@@ -339,9 +339,3 @@ class Arranged:
         """
         claim.unseen, claim.left = 0.0, own_residual_information(*tables)
         claim.max_gain = 0.0 if explained else np.inf
-
-
-def _matrix(columns: Sequence[Rows | Ints], n_rows: int) -> sp.csr_array:
-    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in columns])])
-    rows = np.concatenate(columns).astype(np.int32)
-    return sp.csc_array((np.ones(len(rows), np.int32), rows, starts), shape=(n_rows, len(columns))).tocsr()

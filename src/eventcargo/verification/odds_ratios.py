@@ -60,7 +60,7 @@ def boundary_patterns(
     study: EventDataset, boundaries: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, Sequence[str], PatternCounts]]:
     """Every label of a study that has a boundary, its members, and the patterns in which these occur."""
-    counts = Contingency(study.presence())
+    counts = Contingency(study.incidence)
     numbers = {name: number for number, name in enumerate(study.event_names)}
 
     def rows(names: Sequence[str]) -> list[Rows]:

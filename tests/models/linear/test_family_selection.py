@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
+from eventcargo.models.linear.columns import Columns
 from eventcargo.models.linear.family_selection import Choice, Trial
 from eventcargo.models.linear.lasso import Fit
 
@@ -16,7 +16,7 @@ def choice_of(X: np.ndarray, y: np.ndarray, columns: dict[str, list[int]], gain:
     """The first half of the rows is fitted, the second held out."""
     half = len(y) // 2
     parts = {family: np.array(part, np.int64) for family, part in columns.items()}
-    fit, held = sp.csc_array(X[:half]), sp.csc_array(X[half:])
+    fit, held = Columns.of(X[:half]), Columns.of(X[half:])
     return Choice(fit, held, y[:half], y[half:], parts, PENALTIES, gain, alpha=0.05)
 
 
@@ -124,5 +124,5 @@ def test_copies_of_held_out_sequences_make_no_gain_surer() -> None:
     y = (np.random.default_rng(2).random(400) < 0.3 + 0.2 * X[:, 0]).astype(float)
     once = choice_of(X, y, {"presence": [0, 1]})
     again = np.repeat(np.arange(200), 5)
-    copies = replace(once, X_held=once.X_held[again], y_held=once.y_held[again], held_groups=again)
+    copies = replace(once, X_held=Columns.of(X[200:][again]), y_held=once.y_held[again], held_groups=again)
     assert copies.on_presence().losses == pytest.approx(5 * once.on_presence().losses)

@@ -54,6 +54,5 @@ def test_a_label_is_fitted_to_the_same_bytes_on_columns_that_stay_on_disk(make: 
     assert (opened.candidates.X is None) == (data.known is None)  # the matrix by rows is for labels alone
     for part in opened._shared.values():
         for matrix in (part.whole, part.fitted, part.held_out):
-            assert is_mapped(matrix.data)
-            assert is_mapped(matrix.indices)
-    assert not is_mapped(made._shared[0].whole.data)
+            assert is_mapped(matrix.by_column.numbers)
+    assert not is_mapped(made._shared[0].whole.by_column.numbers)

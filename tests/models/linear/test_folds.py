@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from eventcargo import EventDataset, EventSequence, Vocabulary
 from eventcargo.batches import Batches
+from eventcargo.models.linear.columns import Columns
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
 from eventcargo.models.linear.folds import N_FOLDS, Fold, fold_numbers
 from eventcargo.models.linear.hiding import Hiding
@@ -61,7 +62,7 @@ def features(term: LinearTerm, data: EventDataset) -> np.ndarray:
 def refitted(term: LinearTerm, data: EventDataset, rows: np.ndarray, label: int) -> Fit:
     """A fit of one label on some sequences, with the features that have a weight for it."""
     used = np.flatnonzero(term.weights[:, label].numpy())
-    X, y = sp.csc_array(features(term, data)[rows][:, used]), data.label_matrix().toarray()[rows, label]
+    X, y = Columns.of(features(term, data)[rows][:, used]), data.label_matrix().toarray()[rows, label]
     lasso = Lasso(X, y.astype(float))
     fit = lasso.reweight(PENALTY, lasso.fit(PENALTY, base_fit(len(used), int(y.sum()), len(y))))
     weights = np.zeros(term.n_features)

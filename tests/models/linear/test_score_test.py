@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
+from eventcargo.models.linear.columns import Columns
 from eventcargo.models.linear.lasso import Lasso, base_fit
 from eventcargo.models.linear.score_test import ScoreTest
 from eventcargo.statistics.log_loss import log_losses
@@ -11,7 +11,7 @@ from eventcargo.statistics.log_loss import log_losses
 
 def fitted(X: np.ndarray, y: np.ndarray, penalty: float = 1e-6) -> tuple[ScoreTest, float]:
     """The test given a fit on X, by default without penalty, and the loss of that fit."""
-    columns = sp.csc_array(X)
+    columns = Columns.of(X)
     fit = Lasso(columns, y).fit(penalty, base_fit(X.shape[1], int(y.sum()), len(y)))
     return ScoreTest.of(columns, y, fit), float(log_losses(fit.logits(columns), y).sum())
 
@@ -22,7 +22,7 @@ def test_the_statistic_is_near_that_of_a_likelihood_ratio() -> None:
     y = (rng.random(4000) < 1 / (1 + np.exp(1 - X[:, 0] - 0.3 * X[:, 2]))).astype(float)
     test, loss = fitted(X[:, :2], y)
     _, larger = fitted(X, y)
-    assert test.statistics(sp.csc_array(X[:, 2:]))[0] == pytest.approx(2 * (loss - larger), rel=0.05)
+    assert test.statistics(Columns.of(X[:, 2:]))[0] == pytest.approx(2 * (loss - larger), rel=0.05)
 
 
 def test_a_column_that_the_fit_contains_has_no_score_left() -> None:
@@ -30,7 +30,7 @@ def test_a_column_that_the_fit_contains_has_no_score_left() -> None:
     X = (rng.random((1000, 2)) < 0.4).astype(float)
     y = X[:, 0] * (rng.random(1000) < 0.7)
     test, _ = fitted(X[:, :1], y, penalty=5.0)  # its penalty leaves a gradient
-    assert test.statistics(sp.csc_array(X[:, :1])).max() < 0.5
+    assert test.statistics(Columns.of(X[:, :1])).max() < 0.5
 
 
 def test_noise_is_found_about_as_often_as_the_level_says() -> None:
@@ -39,5 +39,5 @@ def test_noise_is_found_about_as_often_as_the_level_says() -> None:
     for _ in range(200):
         X = (rng.random((500, 11)) < 0.3).astype(float)
         y = (rng.random(500) < 0.2 + 0.5 * X[:, 0]).astype(float)
-        found += fitted(X[:, :1], y)[0].finds(sp.csc_array(X[:, 1:]), 0.1)
+        found += fitted(X[:, :1], y)[0].finds(Columns.of(X[:, 1:]), 0.1)
     assert 4 <= found <= 36

@@ -39,7 +39,7 @@ def full_term(data: EventDataset, vocabulary: Vocabulary, seed: int = 0) -> tupl
         family: feature_matrix([whole(data, vocabulary)], family, len(vocabulary), 3, 1)
         for family in FAMILIES
     }
-    X = np.concatenate([matrix.toarray() for matrix, _ in made.values()], axis=1)
+    X = np.concatenate([matrix.sparse().toarray() for matrix, _ in made.values()], axis=1)
     weights, bias = rng.normal(size=(X.shape[1], 3)), rng.normal(size=3)
     keys = {family: names for family, (_, names) in made.items()}
     tensors = [torch.tensor(part, dtype=torch.float32) for part in (weights, bias)]

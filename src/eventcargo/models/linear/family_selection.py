@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eventcargo.models.linear.lasso import Fit, Floats, Lasso, base_fit, take_columns
+from eventcargo.models.linear.columns import Columns
+from eventcargo.models.linear.lasso import Fit, Floats, Lasso, base_fit
 from eventcargo.models.linear.score_test import ScoreTest
 from eventcargo.statistics.design_effect import Groups, sums_by_group
 from eventcargo.statistics.log_loss import log_losses
@@ -60,8 +60,8 @@ class Choice:
     of the family together. `held_groups` has the group of each held-out sequence; None: each is its own.
     """
 
-    X: sp.csc_array
-    X_held: sp.csc_array
+    X: Columns
+    X_held: Columns
     y: Floats
     y_held: Floats
     columns: dict[str, NDArray[np.int64]]
@@ -111,14 +111,14 @@ class Choice:
         if not names:
             return []
         known = self._columns(best.families)
-        test = ScoreTest.of(take_columns(self.X, known), self.y, best.fit)
-        return [name for name in names if test.finds(take_columns(self.X, self.columns[name]), self.alpha)]
+        test = ScoreTest.of(self.X.take(known), self.y, best.fit)
+        return [name for name in names if test.finds(self.X.take(self.columns[name]), self.alpha)]
 
     def _added(self, best: Trial, family: str) -> Trial:
         """A trial with one more family on top of the fixed logits so far: much faster than a joint fit."""
         known = self._columns(best.families)
-        logits = best.fit.logits(take_columns(self.X, known))
-        held_logits = best.fit.logits(take_columns(self.X_held, known))
+        logits = best.fit.logits(self.X.take(known))
+        held_logits = best.fit.logits(self.X_held.take(known))
         fits = self._fits((family,), logits, held_logits)
         first = fits.at(STRICTER * best.penalty, Fit(np.zeros(len(self.columns[family])), 0.0))
         return min(first, fits.at(best.penalty, first.plain), key=lambda trial: trial.cost)
@@ -147,8 +147,8 @@ class Choice:
         self, families: tuple[str, ...], offset: Floats | float = 0.0, held_offset: Floats | float = 0.0
     ) -> "_Fits":
         columns = self._columns(families)
-        lasso = Lasso(take_columns(self.X, columns), self.y, offset)
-        X_held = take_columns(self.X_held, columns)
+        lasso = Lasso(self.X.take(columns), self.y, offset)
+        X_held = self.X_held.take(columns)
         return _Fits(families, lasso, X_held, self.y_held, held_offset, self.held_groups)
 
     def _columns(self, families: tuple[str, ...]) -> NDArray[np.int64]:
@@ -161,7 +161,7 @@ class _Fits:
 
     families: tuple[str, ...]
     lasso: Lasso
-    X_held: sp.csc_array
+    X_held: Columns
     y_held: Floats
     held_offset: Floats | float
     held_groups: Groups

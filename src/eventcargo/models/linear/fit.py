@@ -18,25 +18,25 @@ import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.engines.engine import Engine
 from eventcargo.engines.local import engine_or
 from eventcargo.engines.work import Work, moment
 from eventcargo.events import EventDataset
 from eventcargo.files import atomic_file
+from eventcargo.models.linear.columns import Columns
 from eventcargo.models.linear.family_selection import Choice, Trial
 from eventcargo.models.linear.folds import N_FOLDS, Fold
-from eventcargo.models.linear.lasso import Fit, Lasso, base_fit, take_columns
+from eventcargo.models.linear.lasso import Fit, Lasso, base_fit
 from eventcargo.models.linear.screening import (
     Candidates,
     Screening,
     Split,
     plan_of,
     read_candidates,
-    read_matrix,
     screen,
     write_candidates,
-    write_matrix,
 )
 from eventcargo.models.linear.settings import LinearConfig
 from eventcargo.models.linear.term import Effort, LinearTerm
@@ -182,9 +182,9 @@ class _Part:
 
     rows: Ints | slice
     split: Split
-    whole: sp.csc_array
-    fitted: sp.csc_array
-    held_out: sp.csc_array
+    whole: Columns
+    fitted: Columns
+    held_out: Columns
     everywhere: Ubiquitous
 
     @property
@@ -199,9 +199,11 @@ class _Part:
         """The features of some sequences: mapped into memory where they were saved, or else made."""
         own = split.take(rows)
         if saved is not None:
-            whole, fitted, held_out = (read_matrix(sp.csc_array, saved / name) for name in MATRICES)
+            whole, fitted, held_out = (Columns(BinaryMatrix.load(saved / name)) for name in MATRICES)
         else:
-            whole, fitted, held_out = _matrices(candidates, own, rows)
+            assert candidates.X is not None, "the features of these sequences were saved"
+            X = candidates.X if isinstance(rows, slice) else candidates.X.take(rows)
+            whole, fitted, held_out = (Columns(part.transposed) for part in _by_row(X, own))
         everywhere = Ubiquitous.of(whole, candidates.keys, candidates.size, MIN_POSITIVES)
         return cls(rows, own, whole, fitted, held_out, everywhere)
 
@@ -210,12 +212,11 @@ MATRICES = ("whole", "fitted", "held_out")
 """The features of all sequences of a part, of those fitted and of those held out, each by columns."""
 
 
-def _matrices(candidates: Candidates, split: Split, rows: Ints | slice) -> Iterator[sp.csc_array]:
-    assert candidates.X is not None, "the features of these sequences were saved"
-    X = candidates.X if isinstance(rows, slice) else candidates.X[rows]
-    yield X.tocsc()
-    yield X[~split.held].tocsc()
-    yield X[split.held].tocsc()
+def _by_row(X: BinaryMatrix, split: Split) -> Iterator[BinaryMatrix]:
+    """The rows of each of the `MATRICES`, one after the other."""
+    yield X
+    yield X.take(np.flatnonzero(~split.held))
+    yield X.take(np.flatnonzero(split.held))
 
 
 class LabelFits:
@@ -255,10 +256,11 @@ class LabelFits:
 
     def write_shared(self, folder: Path) -> None:
         """Write the features of labels that share sequences, one matrix at a time."""
+        assert self.candidates.X is not None
         for number, _, rows in self._shared_studies():
-            matrices = _matrices(self.candidates, self._split.take(rows), rows)
-            for name, matrix in zip(MATRICES, matrices, strict=True):
-                write_matrix(matrix, folder / f"study-{number}" / name)
+            X = self.candidates.X if isinstance(rows, slice) else self.candidates.X.take(rows)
+            for name, matrix in zip(MATRICES, _by_row(X, self._split.take(rows)), strict=True):
+                matrix.save_transposed(folder / f"study-{number}" / name)
 
     def fit(self, place: int, deadline: Deadline, n_places: int) -> _Fitted:
         """The fit of the label at this place of the order; `n_places` are fitted side by side."""
@@ -288,7 +290,7 @@ class LabelFits:
         self, part: _Part, y: NDArray[np.float64], columns: Ints, plain: Fit, penalty: float
     ) -> Iterator[Fit]:
         """Fits on the columns with a weight, without each fold, as the whole fit is made."""
-        X, start = take_columns(part.whole, columns), Fit(plain.weights[columns], plain.bias)
+        X, start = part.whole.take(columns), Fit(plain.weights[columns], plain.bias)
         for fold in range(N_FOLDS):
             lasso = Lasso(X, y, counts=(part.split.fold != fold).astype(np.float64))
             fit = _spread(lasso.reweight(penalty, lasso.fit(penalty, start)), columns, part.whole.shape[1])
@@ -356,9 +358,9 @@ def _most_frequent_first(screening: Screening) -> list[int]:
     return [int(label) for label in np.argsort(-np.diff(screening.by_label.indptr), kind="stable")]
 
 
-def _refit(X: sp.csc_array, y: NDArray[np.float64], columns: Ints, trial: Trial) -> tuple[Fit, Fit]:
+def _refit(X: Columns, y: NDArray[np.float64], columns: Ints, trial: Trial) -> tuple[Fit, Fit]:
     """The trial's fit on all sequences, before and after its penalties are reweighted."""
-    lasso = Lasso(take_columns(X, columns), y)
+    lasso = Lasso(X.take(columns), y)
     plain = lasso.fit(trial.penalty, trial.plain)
     sharp = lasso.reweight(trial.penalty, plain)
     return _spread(plain, columns, X.shape[1]), _spread(sharp, columns, X.shape[1])

@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from eventcargo.models.linear.columns import Columns
+
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -70,7 +72,7 @@ class Hessian:
 class GrowingHessian:
     """X' D X of a growing choice of dense columns: a column that joins costs one row, not a new product.
 
-    >>> growing = GrowingHessian(sp.csc_array(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])))
+    >>> growing = GrowingHessian(Columns.of(np.array([[1, 0, 1], [1, 1, 0]])))
     >>> growing.choose(np.array([0]))
     >>> growing.at(np.array([2.0, 3.0]))[0].tolist()
     [[5.0]]
@@ -79,7 +81,7 @@ class GrowingHessian:
     [[5.0, 3.0], [3.0, 3.0]]
     """
 
-    def __init__(self, X: sp.csc_array) -> None:
+    def __init__(self, X: Columns) -> None:
         self._X = X
         self._chosen: Ints = np.zeros(0, np.int64)
         self._columns: Ints = np.zeros(0, np.int64)  # those of the product, in the order they joined
@@ -115,7 +117,7 @@ class GrowingHessian:
 
     def _extend(self, columns: Ints) -> None:
         assert self._curvature is not None
-        rows = np.asarray(self._X[:, columns].T.astype(np.float32).toarray())
+        rows = np.asarray(self._X.matrix(columns).T.astype(np.float32).toarray())
         scaled = rows * self._curvature.astype(np.float32)
         across, own = np.asarray(scaled @ self._rows.T, np.float64), np.asarray(scaled @ rows.T, np.float64)
         self._product = np.block([[self._product, across.T], [across, (own + own.T) / 2]])

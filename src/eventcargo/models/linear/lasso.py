@@ -11,10 +11,10 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from eventcargo.models.linear.columns import Columns
 from eventcargo.models.linear.hessian import GrowingHessian, Hessian, is_dense
 from eventcargo.models.linear.newton import Rows, minimise
 
@@ -40,9 +40,8 @@ class Fit:
     weights: Floats
     bias: float
 
-    def logits(self, X: sp.csc_array) -> Floats:
-        used = np.flatnonzero(self.weights)
-        return np.asarray(X[:, used] @ self.weights[used] + self.bias)
+    def logits(self, X: Columns) -> Floats:
+        return X.times(self.weights) + self.bias
 
 
 def base_fit(n_columns: int, n_positive: int, n_rows: int) -> Fit:
@@ -57,7 +56,7 @@ class Lasso:
     `counts` says how often each row counts, None: once. A row that counts 0 times is left out, without a copy
     of the matrix.
 
-    >>> X = sp.csc_array(np.repeat([[0.0, 1.0], [1.0, 0.0]], 50, axis=0))
+    >>> X = Columns.of(np.repeat([[0.0, 1.0], [1.0, 0.0]], 50, axis=0))
     >>> y = np.repeat([0.0, 1.0], 50)
     >>> fit = Lasso(X, y).fit(1.0, base_fit(2, 50, 100))
     >>> bool((fit.logits(X)[y == 1] > 2).all())
@@ -65,7 +64,7 @@ class Lasso:
     """
 
     def __init__(
-        self, X: sp.csc_array, y: Floats, offset: Floats | float = 0.0, counts: Floats | None = None
+        self, X: Columns, y: Floats, offset: Floats | float = 0.0, counts: Floats | None = None
     ) -> None:
         self._X, self._y, self._offset, self._counts = X, y, offset, counts
         self._growing = GrowingHessian(X)
@@ -93,7 +92,7 @@ class Lasso:
         weights (Candes, Wakin & Boyd 2008): an informative column pays little more for a large weight, while
         one without a weight pays as before and stays out.
 
-        >>> X, y = sp.csc_array(np.repeat([[0.0], [1.0]], 20, axis=0)), np.repeat([0.0, 1.0], 20)
+        >>> X, y = Columns.of(np.repeat([[0.0], [1.0]], 20, axis=0)), np.repeat([0.0, 1.0], 20)
         >>> lasso = Lasso(X, y)
         >>> first = lasso.fit(2.0, base_fit(1, 20, 40))
         >>> bool(lasso.reweight(2.0, first).weights[0] > first.weights[0] + 1)
@@ -104,7 +103,7 @@ class Lasso:
         return fit
 
     def _fit_columns(self, working: NDArray[np.int64], penalties: Floats, fit: Fit) -> Fit:
-        rows = Rows.of(self._X[:, working], self._y, self._offset, self._counts)
+        rows = Rows.of(self._X.matrix(working), self._y, self._offset, self._counts)
         weights = fit.weights.copy()
         hessian = self._hessian(rows, working)
         weights[working], bias = minimise(rows, hessian, penalties[working], fit.weights[working], fit.bias)
@@ -122,19 +121,9 @@ class Lasso:
             if known is fit:
                 return gradient
         residual = expit(fit.logits(self._X) + self._offset) - self._y
-        gradient = self._X.T @ (residual if self._counts is None else residual * self._counts)
+        gradient = self._X.transposed_times(residual if self._counts is None else residual * self._counts)
         self._known.append((fit, gradient))
         return gradient
-
-
-def take_columns(X: sp.csc_array, columns: NDArray[np.int64]) -> sp.csc_array:
-    """Some columns of a matrix; neighbours are not copied."""
-    if len(columns) == 0 or (np.diff(columns) != 1).any():
-        return X[:, columns]
-    starts = X.indptr[columns[0] : columns[-1] + 2]
-    inside = slice(starts[0], starts[-1])
-    parts = X.data[inside], X.indices[inside], starts - starts[0]
-    return sp.csc_array(parts, shape=(X.shape[0], len(columns)))
 
 
 def _excess(weights: Floats, gradient: Floats, penalties: Floats) -> Floats:

@@ -66,9 +66,9 @@ class Rows:
         touched[X.indices] = True
         if np.ndim(offset) > 0 or touched.mean() > MOST_TOUCHED:
             return cls(X, counts, y * counts, offset)
-        number = np.cumsum(touched) - 1
+        number = (np.cumsum(touched) - 1).astype(np.int32)
         n = int(touched.sum())
-        own = sp.csc_array((X.data, number[X.indices].astype(np.int32), X.indptr), shape=(n + 1, n_columns))
+        own = sp.csc_array((X.data, number[X.indices], X.indptr), shape=(n + 1, n_columns))
         n_rows_of, positives = (
             np.concatenate([each[touched], [each[~touched].sum()]]) for each in (counts, y * counts)
         )

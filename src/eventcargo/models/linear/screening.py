@@ -8,20 +8,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.batches import Batch, Batches
+from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.deadline import Deadline
 from eventcargo.engines.engine import Engine
 from eventcargo.engines.work import Work, moment
 from eventcargo.event_kinds import NumberedKinds
 from eventcargo.events import EventDataset
 from eventcargo.features import FAMILIES, feature_matrix, is_sensible
-from eventcargo.files import atomic_file, read_document, write_document
+from eventcargo.files import atomic_file, atomic_folder, read_document, write_document
 from eventcargo.models.linear.folds import fold_numbers
 from eventcargo.models.linear.settings import LinearConfig
 from eventcargo.shared_data import share_data, shared_data
@@ -55,7 +56,7 @@ HEADER = 128
 class Candidates:
     """The features that some label may use, and which label may use which."""
 
-    X: sp.csr_array | None  # (sequences, features); None: where it is needed, it was saved by columns
+    X: BinaryMatrix | None  # (sequences, features); None: where it is needed, it was saved by columns
     keys: dict[str, Ints]
     size: int  # of the vocabulary
     columns: list[dict[str, Ints]]  # for each label and family, the columns of X it may use
@@ -145,15 +146,15 @@ class Screening:
         began, config = time.monotonic(), self.config
         matrix, names = feature_matrix(self.batches, family, self.kinds.size, self.window, config.min_support)
         if self.kinds:
-            sensible = is_sensible(family, names, self.kinds)
-            matrix, names = matrix[:, sensible], names[sensible]
+            sensible = np.flatnonzero(is_sensible(family, names, self.kinds))
+            matrix, names = matrix.keep(sensible), names[sensible]
         if family == "presence":
-            made = Features(matrix.astype(np.float64), names, None)
+            made = Features(matrix, names, None)
         else:
             selected = _selected(matrix, self.by_label, self.split, config)
             used = np.unique(np.concatenate([np.zeros(0, np.int64), *selected]))
             columns = [np.searchsorted(used, features) for features in selected]
-            made = Features(matrix[:, used].astype(np.float64), names[used], columns)
+            made = Features(matrix.keep(used), names[used], columns)
         self.seconds[family] = time.monotonic() - began
         return made
 
@@ -162,32 +163,26 @@ class Screening:
 class Features:
     """The features of a family, and which of them each label may use; None: all."""
 
-    matrix: sp.csr_array
+    matrix: BinaryMatrix
     names: Ints
     selected: list[Ints] | None
 
-    def write(self, path: Path) -> None:
-        matrix, own = self.matrix, self.selected or []
-        with atomic_file(path) as target, target.open("wb") as sink:
-            np.savez(
-                sink,
-                data=matrix.data,
-                indices=matrix.indices,
-                indptr=matrix.indptr,
-                shape=np.array(matrix.shape),
-                names=self.names,
-                is_screened=np.array(self.selected is not None),
-                selected=np.concatenate([np.zeros(0, np.int64), *own]),
-                ends=np.cumsum([len(columns) for columns in own], dtype=np.int64),
-            )
+    def write(self, folder: Path) -> None:
+        """Write the features to a new folder."""
+        own = self.selected or []
+        with atomic_folder(folder) as target:
+            self.matrix.save(target / "matrix")
+            np.save(target / "names.npy", self.names)
+            if self.selected is not None:
+                _write_lists(own, target / "selected")
 
     @classmethod
-    def read(cls, path: Path) -> "Features":
-        with np.load(path, allow_pickle=False) as file:
-            matrix = sp.csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
-            ends = file["ends"]
-            selected = np.split(file["selected"], ends[:-1]) if len(ends) else []
-            return cls(matrix, file["names"], selected if file["is_screened"] else None)
+    def read(cls, folder: Path, n_labels: int) -> "Features":
+        """The features of a folder; their matrix stays on disk until it is used."""
+        path = folder / "selected"
+        selected = _read_lists(path, n_labels) if path.exists() else None
+        matrix = BinaryMatrix.load(folder / "matrix")
+        return cls(matrix, np.load(folder / "names.npy", allow_pickle=False), selected)
 
 
 @dataclass(frozen=True)
@@ -219,11 +214,12 @@ class FamilyWork(Work[Screening]):
         state.features(family).write(self.path(unit))
 
     def path(self, unit: int) -> Path:
-        return self.folder / f"family-{unit:02}.npz"
+        return self.folder / f"family-{unit:02}"
 
-    def read(self, unit: int) -> Features | None:
+    def read(self, unit: int, n_labels: int) -> Features | None:
         """The features of a family; None if there was no time for it."""
-        return Features.read(self.path(unit)) if self.path(unit).stat().st_size else None
+        path = self.path(unit)
+        return Features.read(path, n_labels) if path.is_dir() else None
 
 
 def screen(screening: Screening, engine: Engine, deadline: Deadline) -> Candidates:
@@ -244,19 +240,19 @@ def screen(screening: Screening, engine: Engine, deadline: Deadline) -> Candidat
         with work.held(screening, deadline):
             for _ in engine.run(work, units):
                 pass
-        return _joined(screening, [work.read(unit) for unit in units])
+        n_labels = screening.by_label.shape[1]
+        return _joined(screening, [work.read(unit, n_labels) for unit in units])
 
 
 def write_candidates(candidates: Candidates, folder: Path, with_matrix: bool) -> None:
     """Write candidates to a folder, as columns that are mapped into memory, with or without their matrix."""
     if with_matrix and candidates.X is not None:
-        write_matrix(candidates.X, folder / "matrix")
+        candidates.X.save(folder / "matrix")
     for family, keys in candidates.keys.items():
         np.save(folder / f"keys-{family}.npy", keys)
         if family != "presence":  # of which a label may use all
             own = [columns[family] for columns in candidates.columns]
-            np.save(folder / f"columns-{family}.npy", np.concatenate([np.zeros(0, np.int64), *own]))
-            np.save(folder / f"ends-{family}.npy", np.cumsum([len(each) for each in own], dtype=np.int64))
+            _write_lists(own, folder / f"columns-{family}")
     content = {
         "families": list(candidates.keys),
         "size": candidates.size,
@@ -270,7 +266,7 @@ def read_candidates(folder: Path) -> Candidates:
     """The candidates of a folder; their matrix, if it was written, stays on disk and is read when used."""
     content = read_document(folder / "candidates.json", *CANDIDATES)
     path = folder / "matrix"
-    X = read_matrix(sp.csr_array, path) if path.exists() else None
+    X = BinaryMatrix.load(path) if path.exists() else None
     keys = {family: _mapped(folder / f"keys-{family}.npy") for family in content["families"]}
     columns: list[dict[str, Ints]] = [{} for _ in range(content["labels"])]
     for family in keys:
@@ -279,30 +275,23 @@ def read_candidates(folder: Path) -> Candidates:
     return Candidates(X, keys, content["size"], columns, content["complete"])
 
 
-PARTS = ("data", "indices", "indptr", "shape")
-"""The arrays of a sparse matrix."""
-
-Sparse = TypeVar("Sparse", sp.csr_array, sp.csc_array)
-
-
-def write_matrix(matrix: sp.csr_array | sp.csc_array, folder: Path) -> None:
-    """Write a sparse matrix to a folder, as arrays that are mapped into memory."""
-    folder.mkdir(parents=True)
-    for name in PARTS:
-        np.save(folder / f"{name}.npy", getattr(matrix, name))
-
-
-def read_matrix(kind: type[Sparse], folder: Path) -> Sparse:
-    """The matrix of a folder, by rows or by columns as it was written; it stays on disk until it is used."""
-    data, indices, indptr, shape = (_mapped(folder / f"{name}.npy") for name in PARTS)
-    return kind((data, indices, indptr), shape=tuple(shape.tolist()))
-
-
 def _columns_of(folder: Path, family: str, n_keys: int, n_labels: int) -> list[Ints]:
     if family == "presence":  # the first family
         return [np.arange(n_keys)] * n_labels
-    ends = _mapped(folder / f"ends-{family}.npy")
-    return np.split(_mapped(folder / f"columns-{family}.npy"), ends[:-1]) if n_labels else []
+    return _read_lists(folder / f"columns-{family}", n_labels)
+
+
+def _write_lists(lists: Sequence[Ints], folder: Path) -> None:
+    """Write lists of numbers to a new folder."""
+    folder.mkdir()
+    np.save(folder / "numbers.npy", np.concatenate([np.zeros(0, np.int64), *lists]))
+    np.save(folder / "ends.npy", np.cumsum([len(one) for one in lists], dtype=np.int64))
+
+
+def _read_lists(folder: Path, n: int) -> list[Ints]:
+    """The n lists of a folder; they stay on disk."""
+    ends = np.load(folder / "ends.npy", allow_pickle=False)
+    return np.split(_mapped(folder / "numbers.npy"), ends[:-1]) if n else []
 
 
 def _mapped(path: Path) -> NDArray[Any]:
@@ -324,8 +313,8 @@ def plan_of(screening: Screening) -> dict[str, Any]:
 
 def _joined(screening: Screening, made: Sequence[Features | None]) -> Candidates:
     """The features of all families side by side."""
-    n_rows, n_labels = screening.by_label.shape
-    parts, keys, start = [sp.csr_array((n_rows, 0))], dict[str, Ints](), 0
+    n_labels = screening.by_label.shape[1]
+    parts, keys, start = list[BinaryMatrix](), dict[str, Ints](), 0
     columns: list[dict[str, Ints]] = [{} for _ in range(n_labels)]
     for family, features in zip(screening.families, made, strict=True):
         if features is None:
@@ -335,8 +324,8 @@ def _joined(screening: Screening, made: Sequence[Features | None]) -> Candidates
             of_label[family] = every if features.selected is None else start + features.selected[label]
         parts.append(features.matrix)
         keys[family], start = features.names, start + len(features.names)
-    X, is_complete = sp.hstack(parts, format="csr"), None not in made
-    return Candidates(X, keys, screening.kinds.size, columns, is_complete)
+    is_complete = None not in made
+    return Candidates(BinaryMatrix.beside(parts), keys, screening.kinds.size, columns, is_complete)
 
 
 class _Chunks:
@@ -350,19 +339,21 @@ class _Chunks:
         return (self._batches.take(np.arange(at, min(at + CHUNK, n))) for at in range(0, n, CHUNK))
 
 
-def _selected(matrix: sp.csr_array, by_label: sp.csc_array, split: Split, config: LinearConfig) -> list[Ints]:
+def _selected(matrix: BinaryMatrix, by_label: sp.csc_array, split: Split, config: LinearConfig) -> list[Ints]:
     """For every label the columns that depend on it in the fitted sequences for which it is known."""
     selected = dict[int, Ints]()
     for labels, rows in split.studies:
         own = split.take(rows)
         fitted = np.arange(len(split.held))[rows][~own.held]
-        columns = _dependent(matrix[fitted], by_label[fitted][:, labels], own.groups_of(~own.held), config)
+        columns = _dependent(
+            matrix.take(fitted), by_label[fitted][:, labels], own.groups_of(~own.held), config
+        )
         selected |= zip(labels.tolist(), columns, strict=True)
     return [selected[label] for label in range(by_label.shape[1])]
 
 
 def _dependent(
-    matrix: sp.csr_array, by_label: sp.csc_array, groups: Groups, config: LinearConfig
+    matrix: BinaryMatrix, by_label: sp.csc_array, groups: Groups, config: LinearConfig
 ) -> list[Ints]:
     """For every label the columns that depend on it, sorted, at most `max_features`."""
     if matrix.shape[1] == 0:

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
 from eventcargo.features import sides
+from eventcargo.models.linear.columns import Columns
 from eventcargo.models.linear.lasso import Fit, Floats
 
 Ints = NDArray[np.int64]
@@ -29,7 +29,7 @@ FURTHEST = 100.0
 class Ubiquitous:
     """Ubiquitous event types: the column of their presence, and the columns of all features about them.
 
-    >>> X = sp.csc_array(np.array([[1.0, 1.0], [1.0, 0.0]] * 50))      # presence of 4; a feature about it
+    >>> X = Columns.of(np.array([[1, 1], [1, 0]] * 50))                # presence of 4; a feature about it
     >>> keys = {"presence": np.array([4]), "lateness": np.array([4 * 256])}
     >>> types = Ubiquitous.of(X, keys, size=5, min_absent=5)
     >>> y = np.array([1.0, 0.0] * 50)
@@ -41,22 +41,23 @@ class Ubiquitous:
     columns: tuple[tuple[int, Ints], ...]
 
     @classmethod
-    def of(cls, X: sp.csc_array, keys: Mapping[str, Ints], size: int, min_absent: int) -> "Ubiquitous":
+    def of(cls, X: Columns, keys: Mapping[str, Ints], size: int, min_absent: int) -> "Ubiquitous":
         """Event types absent from fewer than `min_absent` rows; `keys` name the columns, family by family."""
         first, second = sides(keys, size)
         start = sum(len(keys[family]) for family in list(keys)[: list(keys).index("presence")])
         present = start + np.arange(len(keys["presence"]))
-        common = present[X.shape[0] - np.diff(X.indptr)[present] < min_absent]
+        common = present[X.shape[0] - X.lengths[present] < min_absent]
         about = [np.flatnonzero((first == first[column]) | (second == first[column])) for column in common]
         return cls(tuple(zip(common.tolist(), about, strict=True)))
 
-    def settle(self, fit: Fit, X: sp.csc_array, y: Floats) -> Fit:
+    def settle(self, fit: Fit, X: Columns, y: Floats) -> Fit:
         """The fit by which hiding one of these types leaves the base rate; other logits do not change."""
         logits, weights, bias = fit.logits(X), fit.weights.copy(), fit.bias
         for presence, about in self.columns:
-            used = about[fit.weights[about] != 0]
-            if len(used):
-                amount = _shift(logits - X[:, used] @ fit.weights[used], float(y.mean()))
+            own = np.zeros(len(fit.weights))
+            own[about] = fit.weights[about]
+            if own.any():
+                amount = _shift(logits - X.times(own), float(y.mean()))
                 weights[presence] -= amount
                 bias += amount
         return Fit(weights, bias)
