@@ -1,15 +1,18 @@
-"""Memory of a worker against the size of the data, work by work: which work can have data larger than memory?
+"""Memory against the size of the data, work by work: which work can have data larger than memory?
 
     python -m benchmarks.scale.mapped --docs docs/scale.md
 
 Fleets of growing size are saved, opened as mapped files, and run by one worker process. Mapped files
-do not count: the system takes their memory back when others need it. The slope is by how many bytes a worker
-grows for each byte of the data; where it is about 0, data may be any number of times larger than memory.
+do not count: the system takes their memory back when others need it. The slope is by how many bytes a worker,
+or the driver in a stage, grows for each byte of the data; where it is about 0, data may be any number of
+times larger than memory.
 """
 
 import argparse
 import json
 import os
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -21,7 +24,7 @@ from typing import Any
 from eventcargo.discovery import DiscoverConfig, discover
 from eventcargo.engines import Local, Work
 from eventcargo.events import EventDataset
-from eventcargo.memory import children, private_bytes
+from eventcargo.memory import PROC, children, private_bytes
 from eventcargo.simulation import simulate
 
 from benchmarks.record import provenance, save, saved, show
@@ -29,6 +32,7 @@ from benchmarks.record import provenance, save, saved, show
 SEED = 100
 SEQUENCES = (10_000, 20_000, 40_000, 80_000)
 WORKS = ("baseline", "features", "fits", "focused", "cases", "extract", "verify", "rules")
+STAGES = ("baseline", "train", "extract", "fuse", "verify", "rules", "judge", "report")
 
 
 class Watched(Local):
@@ -57,13 +61,50 @@ class Watched(Local):
             self.memory[name] = max(self.memory.get(name, 0.0), most)
 
 
+class Driver:
+    """Notes the largest memory of this process, without those that it started, in each stage."""
+
+    def __init__(self) -> None:
+        self.memory = dict[str, float]()
+        self._most, self._is_over = 0.0, threading.Event()
+        self._watcher = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> "Driver":
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._watcher.join()
+
+    def note(self, stage: str, _done: float, _total: float, message: str = "", /) -> None:
+        if message == "done" and stage in STAGES:
+            self.memory[stage], self._most = self._most, 0.0
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(0.02):
+            status = (PROC / "self" / "status").read_text()
+            self._most = max(self._most, 1024.0 * int(status.split("RssAnon:")[1].split()[0]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sequences", type=int, nargs="*", default=SEQUENCES)
     parser.add_argument("--docs", type=Path, default=None, help="text that has a place for the table")
     parser.add_argument("--out", type=Path, default=None)
     parser.add_argument("--saved", action="store_true", help="only show the table of the saved result")
+    parser.add_argument("--make", type=Path, default=None, help="only make the data, in this folder")
+    parser.add_argument(
+        "--run", type=Path, default=None, help="only measure a run on the data of this folder"
+    )
     options = parser.parse_args()
+    if options.make:
+        fleet = simulate("fleet", sequences=options.sequences[0], event_types=2_000, labels=20, seed=SEED)
+        fleet.data.save(options.make / "data")
+        return
+    if options.run:
+        print(json.dumps(run(options.run)))
+        return
     if options.saved:
         show({"mapped": table(saved("mapped")["sizes"])}, options.docs)
         return
@@ -75,31 +116,50 @@ def main() -> None:
 def measure(sequences: int) -> dict[str, Any]:
     """What a worker takes in each work of a run on a fleet of this many sequences."""
     with tempfile.TemporaryDirectory() as home:
-        fleet = simulate("fleet", sequences=sequences, event_types=2_000, labels=20, seed=SEED).data
-        fleet.save(Path(home) / "data")
-        del fleet
-        data, engine = EventDataset.load(Path(home) / "data"), Watched(Path(home) / "work")
-        began = time.monotonic()
-        discover(data, Path(home) / "run", DiscoverConfig(max_time="8h", steps=2), engine=engine)
-        columns = sum(path.stat().st_size for path in (Path(home) / "data").iterdir())
-    row = {"sequences": sequences, "events": data.n_events, "columns": columns, "memory": engine.memory}
-    row |= {"opened": engine.opened, "seconds": time.monotonic() - began, "load": os.getloadavg()[0]}
+        make = [
+            sys.executable,
+            "-m",
+            "benchmarks.scale.mapped",
+            "--make",
+            home,
+            "--sequences",
+            str(sequences),
+        ]
+        subprocess.run(make, check=True)  # elsewhere, so that no memory of it is left here
+        measured = [*make[:3], "--run", home]
+        row = json.loads(subprocess.run(measured, check=True, capture_output=True, text=True).stdout)
     print(json.dumps(row), flush=True)
-    return row
+    return {"sequences": sequences, **row}
+
+
+def run(home: Path) -> dict[str, Any]:
+    """What a worker and the driver take in a run on the data of a folder."""
+    data, engine, began = EventDataset.load(home / "data"), Watched(home / "work"), time.monotonic()
+    with Driver() as driver:
+        config = DiscoverConfig(max_time="8h", steps=2)
+        discover(data, home / "run", config, engine=engine, progress=driver.note)
+    columns = sum(path.stat().st_size for path in (home / "data").iterdir())
+    row = {"events": data.n_events, "columns": columns, "memory": engine.memory, "driver": driver.memory}
+    return row | {"opened": engine.opened, "seconds": time.monotonic() - began, "load": os.getloadavg()[0]}
 
 
 def table(sizes: list[dict[str, Any]]) -> str:
-    """Memory by work and size, and its slope."""
+    """Memory by work, stage and size, and its slope."""
     first, last = sizes[0], sizes[-1]
     head = [f"{row['columns'] / 1e6:,.0f} MB of data" for row in sizes]
     lines = [
-        f"| memory of a worker, MB | {' | '.join(head)} | bytes for each byte of data |",
+        f"| memory, MB | {' | '.join(head)} | bytes for each byte of data |",
         "|---" * (len(sizes) + 2) + "|",
     ]
-    for work in WORKS:
-        figures = " | ".join(f"{row['memory'].get(work, 0) / 1e6:,.0f}" for row in sizes)
-        grown = last["memory"].get(work, 0) - first["memory"].get(work, 0)
-        lines.append(f"| {work} | {figures} | {grown / (last['columns'] - first['columns']):.2f} |")
+    every = [
+        *(("memory", "worker", work) for work in WORKS),
+        *(("driver", "driver", stage) for stage in STAGES),
+    ]
+    for who, words, name in every:
+        figures = " | ".join(f"{row[who].get(name, 0) / 1e6:,.0f}" for row in sizes)
+        grown = last[who].get(name, 0) - first[who].get(name, 0)
+        slope = grown / (last["columns"] - first["columns"])
+        lines.append(f"| {words}, {name} | {figures} | {slope:.2f} |")
     return "\n".join(lines)
 
 

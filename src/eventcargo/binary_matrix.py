@@ -181,6 +181,29 @@ class BinaryMatrix:
         )
         return cls.joined(parts, sum(matrix.n_columns for matrix in matrices))
 
+    def dense(self, columns: Sequence[int]) -> NDArray[np.bool_]:
+        """Some columns as truth values: (rows, columns).
+
+        >>> BinaryMatrix.of(np.array([[1, 0, 1], [0, 0, 1]])).dense([2, 0]).tolist()
+        [[True, True], [True, False]]
+        """
+        values = np.zeros((len(self.starts) - 1, len(columns)), bool)
+        for at, column in enumerate(columns):
+            values[self.transposed.row(column), at] = True
+        return values
+
+    def together(self, other: sp.csr_array) -> sp.csr_array:
+        """In how many rows each column holds together with each of a matrix of the same rows.
+
+        >>> matrix = BinaryMatrix.of(np.array([[1, 0], [1, 1]]))
+        >>> matrix.together(sp.csr_array(np.array([[1], [1]]))).toarray().tolist()
+        [[2], [1]]
+        """
+        counts = sp.csr_array((self.n_columns, other.shape[1]), dtype=np.int64)
+        for first, end in self.blocks():
+            counts = counts + self.part(first, end, np.int64).T @ other[first:end]
+        return sp.csr_array(counts)
+
     def tally(self, rows: Ints | Numbers) -> Ints:
         """In how many of some rows each column holds."""
         starts, counts = self._starts_of(rows), np.zeros(self.n_columns, np.int64)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eventcargo.binary_matrix import BinaryMatrix
+from eventcargo.binary_matrix import BinaryMatrix, tally_numbers
 from eventcargo.errors import ConfigError, DataError, counted
 from eventcargo.event_kinds import EventKinds
 from eventcargo.known_labels import KnownLabels
@@ -332,15 +332,38 @@ class EventDataset:
         ends = np.flatnonzero(np.concatenate([[True], number[1:] != number[:-1], [True]]))
         return int(ends[np.argmin(np.abs(ends - wanted))])
 
+    def ids(self) -> Iterator[str]:
+        """The ids of all sequences, of which few are in memory as texts at a time."""
+        return (name for names in self._ids_in_parts() for name in names)
+
+    def _ids_in_parts(self) -> Iterator[list[str]]:
+        parts = range(0, len(self), SAVED_AT_ONCE)
+        return (self.sequence_ids.slice(at, SAVED_AT_ONCE).to_pylist() for at in parts)
+
     def chunks(self, size: int) -> "Iterator[EventDataset]":
         """Consecutive parts of at most `size` sequences, for work that must not load all data at once."""
         if size < 1:
             raise ConfigError(f"size={size}: a chunk must hold at least 1 sequence")
         return (self.select(np.arange(at, min(at + size, len(self)))) for at in range(0, len(self), size))
 
+    def parts(self, most: int) -> "Iterator[EventDataset]":
+        """Consecutive parts of at most `most` events, or of one sequence that has more.
+
+        >>> data = EventDataset.from_sequences(
+        ...     [EventSequence(name, ("x",) * 3, (0.0, 1.0, 2.0), ()) for name in "abc"])
+        >>> [len(part) for part in data.parts(7)]
+        [2, 1]
+        """
+        return (self.select(np.arange(first, end)) for first, end in blocks(self.rows.offsets, most))
+
     def flat(self) -> "tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]":
         """Offsets, events and times of the sequences, contiguous."""
         return self.rows.offsets, self.rows.gather(self.events), self.rows.gather(self.times)
+
+    @cached_property
+    def event_counts(self) -> NDArray[np.int64]:
+        """How often each event type occurs."""
+        return _frozen(tally_numbers(self.flat()[1], len(self.event_names)))
 
     def presence(self) -> sp.csr_array:
         """Which event types occur in which sequence: (sequences, event types), a sparse 0/1 matrix."""
@@ -458,13 +481,13 @@ class EventDataset:
         code = 0
         for part in self.chunks(100_000):
             columns = (*part.flat(), part.label_rows.offsets, part.label_rows.gather(part.labels))
-            for column in columns:
-                code = zlib.crc32(np.ascontiguousarray(column).tobytes(), code)
-            code = zlib.crc32(np.ascontiguousarray(part.rows.gather(part.values)).tobytes(), code)
+            for column in (*columns, part.rows.gather(part.values)):
+                code = zlib.crc32(np.ascontiguousarray(column).data, code)
         values = ("", *self.value_names) if self.value_names else ()
-        ids = "\n".join(self.sequence_ids.to_pylist()).encode()
-        names = "\n".join((*self.event_names, "", *self.label_names, *values)).encode()
-        code = zlib.crc32(ids, zlib.crc32(names, code))
+        words = "\n".join((*self.event_names, "", *self.label_names, *values)).encode()
+        code = zlib.crc32(words, code)
+        for at, names in enumerate(self._ids_in_parts()):
+            code = zlib.crc32(("\n" * (at > 0) + "\n".join(names)).encode(), code)
         if self.groups is not None:
             code = zlib.crc32(np.ascontiguousarray(self.groups).tobytes(), code)
         if self.kinds:

@@ -59,8 +59,8 @@ def summarise(data: "EventDataset") -> Summary:
     """
     from eventcargo.events import describe_times
 
-    kinds = data.presence()
-    distinct = int(kinds.nnz)
+    kinds = data.incidence
+    distinct = len(kinds.numbers)
     return Summary(
         sequences=len(data),
         events=data.n_events,
@@ -76,7 +76,7 @@ def summarise(data: "EventDataset") -> Summary:
         times=describe_times(data),
         time_span_quantiles=None if data.time_kind == "order" else _quantiles(_spans(data)),
         repeated_share=1.0 - distinct / data.n_events if data.n_events else 0.0,
-        problems=list(_problems(data, np.asarray(kinds.sum(axis=0)).ravel())),
+        problems=list(_problems(data, kinds.totals)),
     )
 
 

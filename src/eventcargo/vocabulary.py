@@ -57,7 +57,7 @@ class Vocabulary:
         """The event types seen at least `min_count` times, at most `max_size` of them; ties go by name."""
         if min_count < 1 or (max_size is not None and max_size < 1):
             raise ConfigError(f"min_count={min_count}, max_size={max_size}: both must be at least 1")
-        counts = np.bincount(data.flat()[1], minlength=len(data.event_names))
+        counts = data.event_counts
         order = sorted(range(len(counts)), key=lambda i: (-counts[i], data.event_names[i]))
         names = [data.event_names[i] for i in order if counts[i] >= min_count]
         return cls(tuple(names[:max_size]), data.kinds)

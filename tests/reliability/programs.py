@@ -50,10 +50,10 @@ def start(*arguments: str | Path, before: Sequence[str] = ()) -> subprocess.Pope
     )
 
 
-def run(*arguments: str | Path, before: Sequence[str] = ()) -> Done:
+def run(*arguments: str | Path, before: Sequence[str] = (), patience: float = 600.0) -> Done:
     """Run `eventcargo ARGUMENTS` to its end."""
     process = start(*arguments, before=before)
-    stdout, stderr = process.communicate(timeout=600)
+    stdout, stderr = process.communicate(timeout=patience)
     return Done(process.returncode, stdout, stderr)
 
 

@@ -33,7 +33,7 @@ def frequencies(data: EventDataset, boundaries: Mapping[str, Sequence[str]]) -> 
 
 
 def _of_study(study: EventDataset, boundaries: Mapping[str, Sequence[str]]) -> Iterator[tuple[Pair, Floats]]:
-    counts = Contingency(study.presence())
+    counts = Contingency(study.incidence)
     numbers = {name: number for number, name in enumerate(study.event_names)}
     known = {label: boundaries.get(label, ()) for label in study.label_names}
     shares = {

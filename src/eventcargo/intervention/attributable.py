@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -151,28 +150,25 @@ def _of_study(
     study: EventDataset, graph: LabelGraph, events: Sequence[str], labels: Collection[str]
 ) -> Iterator[Without]:
     """The answers for the labels of one study, without warnings but those of the numbers."""
-    presence = study.presence().tocsc()
-    exposed: Bools = np.asarray(_columns(presence, study, events).any(axis=1))
+    exposed: Bools = np.asarray(_columns(study, events).any(axis=1))
     for label, positives in zip(study.label_names, study.positives(), strict=True):
         if label not in labels:
             continue
         _check_comparable(label, events, exposed)
         carries = np.zeros(len(study), bool)
         carries[positives] = True
-        others = _others(presence, study, graph.boundaries.get(label, ()), events)
+        others = _others(study, graph.boundaries.get(label, ()), events)
         number = AttributableNumber.of(exposed, carries, others, study.groups)
         yield _answer(label, tuple(events), len(study), len(positives), number)
 
 
-def _columns(presence: sp.csc_array, study: EventDataset, names: Sequence[str]) -> Bools:
+def _columns(study: EventDataset, names: Sequence[str]) -> Bools:
     """In which sequences event types are present: (sequences, names)."""
     place = {name: number for number, name in enumerate(study.event_names)}
-    return np.asarray(presence[:, [place[name] for name in names]].toarray() > 0)
+    return study.incidence.dense([place[name] for name in names])
 
 
-def _others(
-    presence: sp.csc_array, study: EventDataset, boundary: Sequence[str], events: Sequence[str]
-) -> Bools:
+def _others(study: EventDataset, boundary: Sequence[str], events: Sequence[str]) -> Bools:
     """What is held as it was, (sequences, columns): the rest of the boundary and what the data adjust for.
 
     A family of one of the event types is held as far as its other members are there. Members of a family
@@ -186,9 +182,9 @@ def _others(
         if name in events:
             continue
         if not any(study.kinds.accompany(name, event) for event in events):
-            columns.append(_columns(presence, study, [name])[:, 0])
+            columns.append(_columns(study, [name])[:, 0])
         elif rest and set(events) & set(members):
-            columns.append(np.asarray(_columns(presence, study, rest).any(axis=1)))
+            columns.append(np.asarray(_columns(study, rest).any(axis=1)))
     return np.stack(columns, axis=1) if columns else np.zeros((len(study), 0), bool)
 
 

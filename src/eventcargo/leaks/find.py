@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.events import EventDataset
 from eventcargo.leaks.counts import (
     ACCIDENT,
@@ -21,6 +22,7 @@ from eventcargo.leaks.counts import (
 )
 from eventcargo.leaks.leak import Leak, Sign
 from eventcargo.leaks.names import contained_names, equal_names
+from eventcargo.ragged import blocks, positions_by_number
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -97,15 +99,14 @@ class _Counts:
     def __init__(self, data: EventDataset, n_labels: int) -> None:
         self._data = data
         self._n_tests = len(data.event_names) * n_labels
-        self._by_event = data.presence().T.tocsr()
+        self._presence, self._carried = data.incidence, data.positives()
         self._by_label = data.label_matrix().tocsc()
-        self._with_event = np.diff(self._by_event.indptr).astype(np.int64)
-        self._with_label = data.support
+        self._with_event, self._with_label = self._presence.totals, data.support
 
     def of(self, event: int, label: int) -> tuple[int, int, int, int, int]:
         """Sequences with both, with the event type, with the label, all, and those that it ends."""
         rows = self._shared(event, label)
-        last = int(np.isin(rows, self._closing_rows(event)).sum())
+        last = int(np.isin(rows, self._closing.transposed.row(event)).sum())
         totals = int(self._with_event[event]), int(self._with_label[label]), len(self._data)
         return len(rows), *totals, last
 
@@ -124,7 +125,7 @@ class _Counts:
         """Pairs in which most sequences with the event type carry the label, by more than accident."""
         for start in range(0, self._by_label.shape[1], AT_ONCE):
             labels = self._by_label[:, start : start + AT_ONCE].tocsr()
-            pairs = _counted(self._by_event @ labels, self._closing.T @ labels, start)
+            pairs = _counted(self._presence.together(labels), self._closing.together(labels), start)
             pairs = pairs.take(pairs.both >= LIKELY * self._with_event[pairs.events])
             accident = together_by_accident(
                 pairs.both, self._with_event[pairs.events], self._with_label[pairs.labels], len(self._data)
@@ -143,52 +144,67 @@ class _Counts:
     def _chance(self, event: int, label: int) -> float:
         """The share of the instants of the sequences with both at which the event type occurs."""
         rows = self._shared(event, label)
-        occurrences = self._occurrences[:, [event]].toarray().ravel()[rows]
+        starts, positions = self._positions
+        of_event = (
+            np.searchsorted(self._offsets, positions[starts[event] : starts[event + 1]], side="right") - 1
+        )
+        occurrences = np.bincount(of_event, minlength=len(self._data))[rows]
         return float(np.minimum(occurrences / self._instants[rows], 1.0).mean())
 
     def _shared(self, event: int, label: int) -> Ints:
         """The sequences with both."""
-        holders = self._by_event.indices[self._by_event.indptr[event] : self._by_event.indptr[event + 1]]
-        carriers = self._by_label.indices[self._by_label.indptr[label] : self._by_label.indptr[label + 1]]
-        return np.intersect1d(holders, carriers).astype(np.int64)
-
-    def _closing_rows(self, event: int) -> Ints:
-        return self._closing_by_event.indices[
-            self._closing_by_event.indptr[event] : self._closing_by_event.indptr[event + 1]
-        ]
+        holders = self._presence.transposed.row(event)
+        return np.intersect1d(holders, self._carried[label]).astype(np.int64)
 
     @cached_property
-    def _closing_by_event(self) -> sp.csc_array:
-        return self._closing.tocsc()
+    def _offsets(self) -> Ints:
+        return self._data.rows.offsets
 
     @cached_property
-    def _closing(self) -> sp.csr_array:
+    def _positions(self) -> tuple[Ints, NDArray[np.integer]]:
+        """Where each event type stands among all events, one after the other, and where each one starts."""
+        return positions_by_number(self._data.flat()[1], len(self._data.event_names))
+
+    def _parts(self) -> Iterator[tuple[Ints, NDArray[np.int32], Floats]]:
+        """Offsets, events and times of parts of the sequences, one part after the other."""
+        _, events, times = self._data.flat()
+        for first, end in blocks(self._offsets):
+            offsets = self._offsets[first : end + 1]
+            inside = slice(offsets[0], offsets[-1])
+            yield offsets - offsets[0], events[inside], times[inside]
+
+    @cached_property
+    def _closing(self) -> BinaryMatrix:
         """Which event types occur at the last instant of which sequence, in sequences of several instants."""
-        offsets, events, times = self._data.flat()
-        rows = np.repeat(np.arange(len(self._data)), self._data.lengths)
-        first, final = times[offsets[rows]], times[offsets[rows + 1] - 1]
-        at_end = (times == final) & (first < final)
-        ones = np.ones(int(at_end.sum()), np.int32)
-        closing = sp.csr_array((ones, (rows[at_end], events[at_end])), shape=self._by_event.shape[::-1])
-        closing.sum_duplicates()
-        closing.data[:] = 1
-        return closing
-
-    @cached_property
-    def _occurrences(self) -> sp.csc_array:
-        """How often each event type occurs in each sequence."""
-        offsets, events, _ = self._data.flat()
-        ones = np.ones(len(events), np.int32)
-        return sp.csr_array((ones, events, offsets), shape=self._by_event.shape[::-1]).tocsc()
+        width = len(self._data.event_names)
+        return BinaryMatrix.joined((_closing(*part, width) for part in self._parts()), width)
 
     @cached_property
     def _instants(self) -> Ints:
         """The number of distinct times of every sequence, at least 1."""
-        _, events, times = self._data.flat()
-        rows = np.repeat(np.arange(len(self._data)), self._data.lengths)
-        starts = np.ones(len(events), bool)
-        starts[1:] = (times[1:] != times[:-1]) | (rows[1:] != rows[:-1])
-        return np.maximum(np.bincount(rows[starts], minlength=len(self._data)), 1).astype(np.int64)
+        return np.concatenate([_n_instants(offsets, times) for offsets, _, times in self._parts()])
+
+
+def _closing(offsets: Ints, events: NDArray[np.int32], times: Floats, width: int) -> sp.csr_array:
+    rows = _rows(offsets)
+    first, final = times[offsets[rows]], times[offsets[rows + 1] - 1]
+    at_end = (times == final) & (first < final)
+    ones = np.ones(int(at_end.sum()), np.int32)
+    closing = sp.csr_array((ones, (rows[at_end], events[at_end])), shape=(len(offsets) - 1, width))
+    closing.sum_duplicates()
+    closing.data[:] = 1
+    return closing
+
+
+def _n_instants(offsets: Ints, times: Floats) -> Ints:
+    rows, starts = _rows(offsets), np.ones(len(times), bool)
+    starts[1:] = (times[1:] != times[:-1]) | (rows[1:] != rows[:-1])
+    return np.maximum(np.bincount(rows[starts], minlength=len(offsets) - 1), 1).astype(np.int64)
+
+
+def _rows(offsets: Ints) -> Ints:
+    """The sequence of every event."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
 def _counted(both: sp.csr_array, last: sp.csr_array, start: int) -> _Pairs:

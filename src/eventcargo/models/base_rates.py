@@ -56,8 +56,8 @@ class Rates:
     @classmethod
     def of(cls, data: EventDataset, vocabulary: Vocabulary, unlabelled: bool = False) -> "Rates":
         """Rates of a data set, smoothed by half an occurrence; for `unlabelled` see `LossConfig`."""
-        ids = vocabulary.lookup(data.event_names)[data.flat()[1]]
-        counts = np.bincount(ids, minlength=len(vocabulary)) + 0.5
+        ids = vocabulary.lookup(data.event_names)
+        counts = np.bincount(ids, data.event_counts, len(vocabulary)) + 0.5
         counts[EOS] += len(data)
         n_known = data.select(data.label_rows.lengths > 0).n_known if unlabelled else data.n_known
         labels = (data.support + 0.5) / (n_known + 1)

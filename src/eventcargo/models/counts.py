@@ -26,8 +26,8 @@ from eventcargo.vocabulary import BOS, EOS, PAD, Vocabulary
 
 KIND = "counts"
 
-FITTED_AT_ONCE = 20_000
-"""Sequences counted at once, so that data larger than memory can be counted."""
+FITTED_AT_ONCE = 2_000_000
+"""Events counted at once, so that data larger than memory can be counted."""
 
 IDS_AT_ONCE = 1_024
 """Rows of the label weights computed at once, which bounds memory."""
@@ -190,7 +190,7 @@ class Counts(DensityModel):
         if len(data) == 0:
             raise DataError("0 sequences; counts need at least 1")
         known = Vocabulary.from_dataset(data) if vocabulary is None else vocabulary
-        tally = reduce(add, (Tally.of(chunk, known) for chunk in data.chunks(FITTED_AT_ONCE)))
+        tally = reduce(add, (Tally.of(chunk, known) for chunk in data.parts(FITTED_AT_ONCE)))
         return cls(tally, known, data.label_names, smoothing)
 
     def _count_events(self) -> None:

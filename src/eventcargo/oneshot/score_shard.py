@@ -79,8 +79,8 @@ def sequence_seeds(data: EventDataset, seed: int) -> NDArray[np.int64]:
     >>> sequence_seeds(data, 0)[1] == sequence_seeds(data.select(["b"]), 0)[0]
     np.True_
     """
-    ids = (f"{seed}/{sequence_id}".encode() for sequence_id in data.sequence_ids.to_pylist())
-    return np.array([zlib.crc32(name) for name in ids], np.int64)
+    seeds = (zlib.crc32(f"{seed}/{sequence_id}".encode()) for sequence_id in data.ids())
+    return np.fromiter(seeds, np.int64, len(data))
 
 
 def blocks(data: EventDataset) -> list[NDArray[np.int64]]:

@@ -84,14 +84,11 @@ def unknown_events(model: DensityModel, data: EventDataset) -> pl.DataFrame:
     """
     known = set(model.vocabulary.event_names)
     strange = [number for number, name in enumerate(data.event_names) if name not in known]
-    presence = data.presence()[:, strange]
-    _, events, _ = data.flat()
-    occurrences = np.bincount(events, minlength=len(data.event_names))[strange]
     table = pl.DataFrame(
         {
             "event": pl.Series([data.event_names[number] for number in strange], dtype=pl.String),
-            "occurrences": occurrences.astype(np.int64),
-            "sequences": np.asarray(presence.sum(axis=0)).ravel().astype(np.int64),
+            "occurrences": data.event_counts[strange],
+            "sequences": data.incidence.totals[strange],
         }
     )
     return table.filter(pl.col("occurrences") > 0).sort(["occurrences", "event"], descending=[True, False])

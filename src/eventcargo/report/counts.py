@@ -17,8 +17,8 @@ from eventcargo.rules import Rule
 from eventcargo.rules.occurrences import Occurrences
 from eventcargo.rules.rule import holds
 
-AT_ONCE = 50_000
-"""Sequences counted at once, so that the data may be larger than memory."""
+AT_ONCE = 4_000_000
+"""Events counted at once, so that the data may be larger than memory."""
 
 Counted = tuple[int, int]
 """Sequences that carry the label, of how many."""
@@ -58,7 +58,7 @@ class Counts:
         carrying, known = np.zeros((2, len(number)), np.int64)
         with_event, both = np.zeros((2, len(pairs)), np.int64)
         seen = np.zeros(len(events), np.int64)
-        for part in data.chunks(AT_ONCE):
+        for part in data.parts(AT_ONCE):
             presence, labels, is_known = _matrices(part)
             seen += np.asarray(presence.sum(axis=0)).ravel()
             carrying += np.asarray(labels.sum(axis=0)).ravel()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset, TimeKind
 from eventcargo.features import Measure, Placed, burst, burst_events, distance, own_places, taken
+from eventcargo.ragged import BLOCK
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ class Occurrences:
         known = {name: ids[name] for name in names if name in ids}
         wanted = np.zeros(len(ids), bool)
         wanted[list(known.values())] = True
-        flat = np.flatnonzero(wanted[events])
+        found = (np.flatnonzero(wanted[events[at : at + BLOCK]]) + at for at in range(0, len(events), BLOCK))
+        flat = np.concatenate([np.zeros(0, np.int64), *found])
         flat = flat[np.argsort(events[flat], kind="stable")]
         rows = np.searchsorted(offsets, flat, side="right") - 1
         ordered = events[flat]

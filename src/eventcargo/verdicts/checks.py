@@ -171,10 +171,11 @@ def _is_decided(evidence: Evidence, number: int) -> bool:
 
 def _rates_alone(evidence: Evidence, number: int) -> dict[str, tuple[float, int]]:
     """For every member that occurs without the others: how often with the label, and in how many."""
-    present = evidence.presence[:, evidence.members[number]].toarray() > 0
+    present = evidence.data.incidence.dense(evidence.members[number])
     alone = present & (present.sum(axis=1, keepdims=True) == 1) & evidence.known_rows(number)[:, None]
+    carries = evidence.carries(number)
     return {
-        name: (float(evidence.carried[rows, number].mean()), int(rows.sum()))
+        name: (float(carries[rows].mean()), int(rows.sum()))
         for name, rows in zip(evidence.graph.boundary(evidence.labels[number]), alone.T, strict=True)
         if rows.sum() >= evidence.config.caution_below
     }

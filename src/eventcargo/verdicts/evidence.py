@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.errors import DataError
 from eventcargo.events import EventDataset
@@ -18,6 +18,7 @@ from eventcargo.leaks import LateEvent, Leak, find_late, find_leaks
 from eventcargo.leaks.counts import is_mostly_double
 from eventcargo.quality import Quality
 from eventcargo.rules import Rule
+from eventcargo.scratch import scratch
 from eventcargo.verdicts.config import JudgeConfig
 from eventcargo.verdicts.predictability import Predictability, StudyPredictor
 from eventcargo.verdicts.residuals import ResidualAssociation, event_residuals, label_residuals
@@ -51,18 +52,17 @@ class Evidence:
         ]
         self._adjusted = _numbers(data.kinds.adjusted, data.event_names, "event type")
         self._columns = _numbers(self.labels, data.label_names, "label")
-        self.carried = data.label_matrix()[:, self._columns].toarray() > 0
-        self.support, self.n_known = self.carried.sum(axis=0), data.n_known[self._columns]
+        self._carried = BinaryMatrix.of(data.label_matrix()[:, self._columns])
+        self.support, self.n_known = self._carried.totals, data.n_known[self._columns]
+
+    def carries(self, number: int) -> NDArray[np.bool_]:
+        """Which sequences carry a label."""
+        return self._carried.dense([number])[:, 0]
 
     def known_rows(self, number: int) -> NDArray[np.bool_]:
         """The sequences for which a label is known."""
         known = self.data.known_rows(self._columns[number])
         return np.ones(len(self.data), bool) if known is None else known
-
-    @cached_property
-    def presence(self) -> sp.csr_array:
-        """Which event types each sequence holds."""
-        return self.data.presence()
 
     @cached_property
     def leaks(self) -> dict[str, list[Leak]]:
@@ -93,8 +93,8 @@ class Evidence:
         is_timed = self._timing is not None and label in self._timing["label"]
         if is_timed or self.data.time_kind != "datetime" or not members:
             return []
-        present, total = self.presence[:, members].toarray() > 0, len(self.data)
-        both, holding = present[self.carried[:, number]].sum(axis=0), present.sum(axis=0)
+        present, total = self.data.incidence.dense(members), len(self.data)
+        both, holding = present[self.carries(number)].sum(axis=0), present.sum(axis=0)
         support = int(self.support[number])
         events = [self.data.event_names[member] for member in members]
         return [
@@ -126,8 +126,8 @@ class Evidence:
 
     @cached_property
     def _rows(self) -> NDArray[np.float32]:
-        """The probabilities of every label in every sequence; memory is taken when a label is written."""
-        return np.zeros((len(self.labels), len(self.data)), np.float32)
+        """The probabilities of every label in every sequence: (labels, sequences)."""
+        return _table(len(self.labels), len(self.data))
 
     def _predict(self, number: int, events: list[int]) -> Predictability:
         """A label predicted from these event types and from what the data adjust for: that is no residual."""
@@ -181,8 +181,9 @@ class Evidence:
         Labels are compared if they are known for the same sequences. Sequences that happen to be known for
         two labels are mostly chosen because they carry both, or neither.
         """
-        carried = self.carried[:, self._predicted]
-        associations = label_residuals(carried, self._residual_probabilities, self.config.alpha)
+        associations = label_residuals(
+            self._carried_of_predicted, self._residual_probabilities, self.config.alpha
+        )
         study = self._study[self._predicted]
         return self._weighty([one for one in associations if study[one.label] == study[one.other]])
 
@@ -211,8 +212,13 @@ class Evidence:
     def _event_residuals(
         self, known: list[list[int]], probabilities: NDArray[np.float32]
     ) -> list[ResidualAssociation]:
-        carried, read = self.carried[:, self._predicted], [[*events, *self._adjusted] for events in known]
-        return event_residuals(self.presence, carried, probabilities, read, self.config.alpha)
+        read = [[*events, *self._adjusted] for events in known]
+        carried = self._carried_of_predicted
+        return event_residuals(self.data.incidence, carried, probabilities, read, self.config.alpha)
+
+    @property
+    def _carried_of_predicted(self) -> BinaryMatrix:
+        return self._carried.keep(np.array(self._predicted, np.int64))
 
     def _permitted(
         self, by_label: dict[int, list[ResidualAssociation]]
@@ -232,11 +238,13 @@ class Evidence:
     @cached_property
     def _residual_probabilities(self) -> NDArray[np.float32]:
         """The probabilities of the labels, given their boundaries and what knowledge keeps out of them."""
-        probabilities = self._probabilities.copy() if self.barred else self._probabilities
-        for column, number in enumerate(self._predicted):
-            if number in self.barred:
-                events = self.members[number] + self.barred[number][:MOST_BARRED]
-                probabilities[:, column] = self._predict(number, events).probabilities
+        if not self.barred:
+            return self._probabilities
+        probabilities = _table(len(self._predicted), len(self.data))
+        for row, number in enumerate(self._predicted):
+            barred = self.barred.get(number, [])[:MOST_BARRED]
+            again = self._predict(number, self.members[number] + barred).probabilities if barred else None
+            probabilities[row] = self._probabilities[row] if again is None else again
         return probabilities
 
     @cached_property
@@ -250,9 +258,13 @@ class Evidence:
 
     @cached_property
     def _probabilities(self) -> NDArray[np.float32]:
-        """The probabilities of the predicted labels, (sequences, labels); no copy if all are."""
-        all_are = len(self._predicted) == len(self.labels)
-        return (self._rows if all_are else self._rows[self._predicted]).T
+        """The probabilities of the predicted labels, (labels, sequences); no copy if all are."""
+        if len(self._predicted) == len(self.labels):
+            return self._rows
+        probabilities = _table(len(self._predicted), len(self.data))
+        for row, number in enumerate(self._predicted):
+            probabilities[row] = self._rows[number]
+        return probabilities
 
     def _weighty(self, associations: Sequence[ResidualAssociation]) -> dict[int, list[ResidualAssociation]]:
         """By label, the associations that account for enough sequences."""
@@ -266,6 +278,11 @@ class Evidence:
     def label_name(self, told: int) -> str:
         """The name of a label, given its number among the labels whose predictability is known."""
         return self.labels[self._predicted[told]]
+
+
+def _table(n_labels: int, n_sequences: int) -> NDArray[np.float32]:
+    """Numbers for labels and sequences, not set yet."""
+    return scratch(n_labels * n_sequences, np.float32).reshape(n_labels, n_sequences)
 
 
 def _numbers(names: Sequence[str], known: Sequence[str], kind: str) -> list[int]:

@@ -87,7 +87,7 @@ class Predictor:
     """
 
     def __init__(self, data: EventDataset) -> None:
-        self._presence, self._occurrences = data.presence().tocsc(), MemberArrangements(data)
+        self._presence, self._occurrences = data.incidence, MemberArrangements(data)
         self._group = data.group_numbers
 
     def predict(
@@ -98,7 +98,7 @@ class Predictor:
         `rule` tells where the rule of the label holds: arrangements of three members are found by it alone.
         """
         folds = _folds(carries, self._group, rng)
-        columns = self._presence[:, members].toarray() > 0
+        columns = self._presence.dense(members)
         by_presence = _predicted(columns, carries, folds)
         if not members or by_presence.explained >= ENOUGH:
             return by_presence

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-Flags = NDArray[np.bool_]
+from eventcargo.binary_matrix import BinaryMatrix
+
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
@@ -38,43 +38,59 @@ class ResidualAssociation:
 
 
 def event_residuals(
-    presence: sp.csr_array,
-    carried: Flags,
+    presence: BinaryMatrix,
+    carried: BinaryMatrix,
     probabilities: Floats | Singles,
     members: Sequence[Sequence[int]],
     alpha: float,
 ) -> list[ResidualAssociation]:
     """Event types outside the boundary that are associated with a label, clearest first.
 
-    `carried` and `probabilities` are (sequences, labels), `members` the boundary of each label. `alpha` is
-    the probability of any false alarm (Bonferroni).
+    `presence` is (sequences, event types), `carried` (sequences, labels), `probabilities` (labels,
+    sequences), `members` the boundary of each label; none of them need fit in memory. `alpha` is the
+    probability of any false alarm (Bonferroni).
     """
     associations: list[ResidualAssociation] = []
-    by_event, n_labels = presence.T.tocsr().astype(np.float64), carried.shape[1]
-    least = -ndtri(alpha / max(2 * by_event.shape[0] * n_labels, 1))
+    n_labels, n_events = carried.n_columns, presence.n_columns
+    least = -ndtri(alpha / max(2 * n_events * n_labels, 1))
     for start in range(0, n_labels, AT_ONCE):
         block = slice(start, start + AT_ONCE)
-        truth, predicted = (part[:, block].astype(np.float64) for part in (carried, probabilities))
-        observed, expected = by_event @ truth, by_event @ predicted
-        z = (observed - expected) / np.sqrt(by_event @ (predicted * (1 - predicted)) + 1)
+        observed, expected, variance = _sums(presence, carried, probabilities, block)
+        z = (observed - expected) / np.sqrt(variance + 1)
         for column, own in enumerate(members[block]):
             z[list(own), column] = 0.0
         associations += _above(z, observed, expected, least, start)
     return sorted(associations, key=lambda one: -abs(one.z))
 
 
+def _sums(
+    presence: BinaryMatrix, carried: BinaryMatrix, probabilities: Floats | Singles, labels: slice
+) -> Floats:
+    """By event type and label, over the sequences with the event type: how many carry the label, how many
+    should, and the variance of that: (3, event types, labels)."""
+    sums = np.zeros((3, presence.n_columns, len(probabilities[labels])))
+    for first, end in presence.blocks():
+        truth = carried.part(first, end, np.float64)[:, labels].toarray()
+        predicted = probabilities[labels, first:end].T.astype(np.float64)
+        by_event = presence.part(first, end, np.float64).T
+        sums += [by_event @ each for each in (truth, predicted, predicted * (1 - predicted))]
+    return sums
+
+
 def label_residuals(
-    carried: Flags, probabilities: Floats | Singles, alpha: float
+    carried: BinaryMatrix, probabilities: Floats | Singles, alpha: float
 ) -> list[ResidualAssociation]:
     """Other labels that are associated with a label although their boundaries do not predict it.
 
-    Each pair appears twice, once for either label.
+    `carried` is (sequences, labels), `probabilities` (labels, sequences). Each pair appears twice, once for
+    either label.
     """
-    n_labels = carried.shape[1]
+    n_sequences, n_labels = carried.shape
     observed, left_over, variance = (np.zeros((n_labels, n_labels)) for _ in range(3))
-    for start in range(0, len(carried), ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
-        truth, predicted = carried[rows].astype(np.float64), probabilities[rows].astype(np.float64)
+    for start in range(0, n_sequences, ROWS_AT_ONCE):
+        end = min(start + ROWS_AT_ONCE, n_sequences)
+        truth = carried.part(start, end, np.float64).toarray()
+        predicted = probabilities[:, start:end].T.astype(np.float64)
         left, spread = truth - predicted, predicted * (1 - predicted)
         observed += truth.T @ truth
         left_over += left.T @ left

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from eventcargo.models.linear import hessian
 from eventcargo.models.linear.columns import Columns
 from eventcargo.models.linear.hessian import STALE, GrowingHessian, Hessian, is_dense
 
@@ -20,6 +21,20 @@ def test_both_ways_give_the_product(share: float) -> None:
     assert Hessian(sp.csc_array(X)).at(curvature)[0] == pytest.approx(
         product(X, curvature), rel=1e-5, abs=1e-5
     )
+
+
+@pytest.mark.parametrize("share", [0.005, 0.5])
+def test_blocks_of_rows_add_up(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hessian, "BLOCK", 40)
+    rng = np.random.default_rng(2)
+    X, curvature = (rng.random((2000, 12)) < share).astype(float), rng.random(2000)
+    expected = pytest.approx(product(X, curvature), rel=1e-5, abs=1e-5)
+    assert Hessian(sp.csc_array(X)).at(curvature)[0] == expected
+    growing = GrowingHessian(Columns.of(X))
+    for columns in ([3, 5], range(12)):
+        growing.choose(np.array(columns))
+        growing.at(curvature)
+    assert growing.at(curvature)[0] == expected
 
 
 def test_columns_may_join_leave_and_come_back_in_any_order() -> None:

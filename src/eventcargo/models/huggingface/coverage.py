@@ -55,7 +55,7 @@ class Coverage:
         >>> coverage.share.__round__(2), coverage.unknown
         (0.67, ("'a' (1 event)",))
         """
-        counts = np.bincount(data.flat()[1], minlength=len(data.event_names))
+        counts = data.event_counts
         occurs, known = counts > 0, np.array([name in ids.events for name in data.event_names], bool)
         unknown = [at for at in np.argsort(-counts, kind="stable").tolist() if occurs[at] and not known[at]]
         names = tuple(f"{data.event_names[at]!r} ({counted(int(counts[at]), 'event')})" for at in unknown)

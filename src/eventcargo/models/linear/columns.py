@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.binary_matrix import BinaryMatrix
+from eventcargo.scratch import scratch
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,6 +55,19 @@ class Columns:
     def matrix(self, columns: Ints) -> sp.csc_array:
         """Some columns as an ordinary matrix."""
         return self.by_column.take(columns).sparse(np.float64).T
+
+    def table(self, columns: Ints) -> NDArray[np.float32]:
+        """Some columns with all their zeros: (columns, rows). It may be larger than memory.
+
+        >>> Columns.of(np.array([[1, 0], [1, 1]])).table(np.array([1])).tolist()
+        [[0.0, 1.0]]
+        """
+        n_rows, _ = self.shape
+        table: NDArray[np.float32] = scratch(len(columns) * n_rows, np.float32).reshape(len(columns), n_rows)
+        for values, column in zip(table, columns.tolist(), strict=True):
+            values[:] = 0.0
+            values[self.by_column.row(column)] = 1.0
+        return table
 
     def times(self, weights: Floats) -> Floats:
         """X @ weights; columns of weight 0 are not read."""

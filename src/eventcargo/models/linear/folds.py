@@ -6,7 +6,7 @@ of each. A fold has the features of the whole term; only their weights are fitte
 """
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,5 +55,6 @@ def fold_numbers(data: EventDataset) -> Ints:
     >>> bool((fold_numbers(data.select([2, 4])) == fold_numbers(data)[[2, 4]]).all())
     True
     """
-    names = data.sequence_ids.to_pylist() if data.groups is None else data.groups.tolist()
-    return np.array([zlib.crc32(f"fold of {name}".encode()) % N_FOLDS for name in names], np.int64)
+    names: Iterable[object] = data.ids() if data.groups is None else map(int, data.groups)
+    folds = (zlib.crc32(f"fold of {name}".encode()) % N_FOLDS for name in names)
+    return np.fromiter(folds, np.int64, len(data))

@@ -1,5 +1,7 @@
 """Hessians X' D X of some columns: by BLAS if they are not sparse, and kept while D hardly changes."""
 
+import itertools
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -7,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eventcargo.models.linear.columns import Columns
+from eventcargo.ragged import BLOCK
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -64,9 +67,13 @@ class Hessian:
         return np.asarray(scaled @ scaled.T, np.float64)
 
     def _sparse(self, curvature: Floats) -> Floats:
-        X = self._X.tocsr()
-        data = X.data * np.repeat(curvature, np.diff(X.indptr))
-        return np.asarray((X.T @ sp.csr_array((data, X.indices, X.indptr), X.shape)).toarray())
+        n_rows, n_columns = self._X.shape
+        product, n_blocks = np.zeros((n_columns, n_columns)), -(-self._X.nnz // BLOCK) or 1
+        for block in _blocks(n_rows, -(-n_rows // n_blocks)):
+            X = _rows_of(self._X, block).tocsr()
+            data = X.data * np.repeat(curvature[block], np.diff(X.indptr))
+            product += (X.T @ sp.csr_array((data, X.indices, X.indptr), X.shape)).toarray()
+        return product
 
 
 class GrowingHessian:
@@ -85,7 +92,7 @@ class GrowingHessian:
         self._X = X
         self._chosen: Ints = np.zeros(0, np.int64)
         self._columns: Ints = np.zeros(0, np.int64)  # those of the product, in the order they joined
-        self._rows: Singles = np.zeros((0, X.shape[0]), np.float32)
+        self._rows: list[Singles] = []  # of each of these, its number in every row
         self._product: Floats = np.zeros((0, 0))
         self._curvature: Floats | None = None
 
@@ -111,17 +118,49 @@ class GrowingHessian:
 
     def _begin(self, curvature: Floats) -> None:
         kept = np.isin(self._columns, self._chosen)
-        self._columns, self._rows, self._curvature = self._columns[kept], self._rows[kept], curvature
-        scaled = self._rows * np.sqrt(curvature).astype(np.float32)
-        self._product = np.asarray(scaled @ scaled.T, np.float64)
+        self._columns, self._curvature = self._columns[kept], curvature
+        self._rows = [rows for rows, is_kept in zip(self._rows, kept, strict=True) if is_kept]
+        self._product = np.zeros((len(self._rows), len(self._rows)))
+        for block in _blocks(self._X.shape[0], BLOCK // max(len(self._rows), 1)):
+            scaled = _stacked(self._rows, block) * np.sqrt(curvature[block]).astype(np.float32)
+            self._product += scaled @ scaled.T
 
     def _extend(self, columns: Ints) -> None:
         assert self._curvature is not None
-        rows = np.asarray(self._X.matrix(columns).T.astype(np.float32).toarray())
-        scaled = rows * self._curvature.astype(np.float32)
-        across, own = np.asarray(scaled @ self._rows.T, np.float64), np.asarray(scaled @ rows.T, np.float64)
+        rows = self._X.table(columns)
+        across, own = np.zeros((len(rows), len(self._rows))), np.zeros((len(rows), len(rows)))
+        for block in _blocks(self._X.shape[0], BLOCK // (len(rows) + len(self._rows))):
+            scaled = rows[:, block] * self._curvature[block].astype(np.float32)
+            across += scaled @ _stacked(self._rows, block).T
+            own += scaled @ rows[:, block].T
         self._product = np.block([[self._product, across.T], [across, (own + own.T) / 2]])
-        self._columns, self._rows = (
-            np.concatenate([self._columns, columns]),
-            np.concatenate([self._rows, rows]),
-        )
+        self._columns = np.concatenate([self._columns, columns])
+        self._rows = [*self._rows, *rows]
+
+
+def _blocks(n: int, size: int) -> Iterator[slice]:
+    """Blocks of about so many of n rows."""
+    size = max(size, 1)
+    return (slice(at, min(at + size, n)) for at in range(0, n, size))
+
+
+def _rows_of(X: sp.csc_array, block: slice) -> sp.csc_array:
+    """A block of the rows of a matrix whose columns name their rows in ascending order.
+
+    >>> _rows_of(sp.csc_array(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])), slice(1, 3)).toarray().tolist()
+    [[0.0, 1.0], [1.0, 1.0]]
+    """
+    if block.stop - block.start == X.shape[0]:
+        return X
+    ends = list(itertools.pairwise(X.indptr.tolist()))
+    inside = [first + np.searchsorted(X.indices[first:end], (block.start, block.stop)) for first, end in ends]
+    lengths = np.array([end - first for first, end in inside])
+    at = np.concatenate([np.arange(first, end) for first, end in inside])
+    parts = X.data[at], X.indices[at] - block.start, np.concatenate([[0], np.cumsum(lengths)])
+    return sp.csc_array(parts, shape=(block.stop - block.start, X.shape[1]))
+
+
+def _stacked(rows: Sequence[Singles], block: slice) -> Singles:
+    """A block of rows of some columns: (columns, rows of the block)."""
+    values = [own[block] for own in rows]
+    return np.array(values, np.float32).reshape(len(rows), block.stop - block.start)
