@@ -1,9 +1,16 @@
 from pathlib import Path
 
 import pytest
+import torch
 
+from eventcargo import EventDataset, train
+from eventcargo.discovery import DiscoverConfig, discover
 from eventcargo.discovery.run_folder import RunManifest
 from eventcargo.errors import EventCargoWarning
+from eventcargo.models import DensityModel
+from eventcargo.models.training.config import TrainConfig
+from eventcargo.models.transformer.config import FEW_WEIGHTS, TransformerConfig
+from eventcargo.models.transformer.model import Transformer
 from eventcargo.simulation import simulate
 
 from tests.reliability import programs
@@ -49,6 +56,41 @@ def test_threads_change_only_the_weights_of_a_large_network_and_no_edge_vote_gra
     one, two = (run_on(threads, tmp_path, "--size", "base", "--steps", "2") for threads in (1, 2))
     assert {"graph.parquet", "rules.json", "verdicts.json"} <= one.keys()
     assert set(differing(one, two)) <= {"model/model.safetensors", "model/config.json", *DERIVED}
+
+
+THREADS, MORE = 1e-4, 10
+"""By how much threads changed a weight at most where they did (docs/log.md), and how many times as much is
+tried."""
+
+
+@pytest.mark.slow
+def test_a_large_network_that_alone_decides_finds_the_same_with_other_last_digits(tmp_path: Path) -> None:
+    shape = TransformerConfig(width=128, layers=4, heads=8, feedforward=512, linear=False, label_queries=True)
+    assert shape.weights_of_blocks >= FEW_WEIGHTS
+    data = simulate("chain", sequences=200, labels=2, seed=101).data
+    model = train(data, TrainConfig(steps=60, max_time="1h"), shape)
+    before = found(model, data, tmp_path / "before")
+    assert all(before[0].values())
+    assert isinstance(model, Transformer)
+    change(model, MORE * THREADS)
+    assert found(model, data, tmp_path / "after") == before
+
+
+def found(
+    model: DensityModel, data: EventDataset, run: Path
+) -> tuple[dict[str, list[str]], dict[str, str | None]]:
+    """The boundaries and rules of a run in which the network alone decides: nothing is tested on the data."""
+    results = discover(data, run, DiscoverConfig(preset="paper", test="total"), model=model)
+    assert (run / "edges").exists()
+    return results.graph.boundaries, {label: rule and rule.text for label, rule in results.rules.items()}
+
+
+def change(model: Transformer, size: float) -> None:
+    """Change every weight a little."""
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.add_(size * torch.randn(weights.shape, generator=generator))
 
 
 def test_training_that_goes_on_with_other_threads_warns_where_they_matter(tmp_path: Path) -> None:
