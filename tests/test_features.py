@@ -1,4 +1,4 @@
-"""Families by hand on short sequences; the matrix of whole sequences agrees with the moments of batches."""
+"""Families by hand on short sequences."""
 
 import numpy as np
 import pytest
@@ -15,13 +15,11 @@ from eventcargo.features import (
     Events,
     Moments,
     chosen_moments,
-    feature_matrix,
     is_sensible,
     own_places,
     relevant,
     sides,
 )
-from eventcargo.simulation import simulate
 
 SIZE = 7
 A, B, C = 4, 5, 6
@@ -118,21 +116,6 @@ def test_empty_sequences_have_no_feature(family: str) -> None:
     assert moments_of(family, batch_of("", "")) == []
 
 
-@pytest.mark.filterwarnings("ignore:.*longer than 22 events")  # sequences cut at their start
-@pytest.mark.parametrize("family", FAMILIES)
-def test_matrix_of_whole_sequences_agrees_with_moments_of_batches(family: str) -> None:
-    data = simulate("timing", sequences=60, labels=2, seed=5).data
-    vocabulary = Vocabulary.from_dataset(data)
-    made = Batches(data, vocabulary, 24)
-    parts = [made.take(rows) for rows in made.in_order(300)]
-    matrix, keys = feature_matrix(parts, family, len(vocabulary), 3, min_support=2)
-    whole = made.take(np.arange(len(data)))
-    found = chosen_moments(Events.from_batch(whole, len(vocabulary)), family, 3, keys)
-    again = np.zeros(matrix.shape, int)
-    again[found.rows, found.keys] = 1
-    assert np.array_equal(matrix.sparse().toarray(), again)
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_keys_of_a_large_vocabulary_are_exact(family: str) -> None:
     vocabulary = Vocabulary(tuple(f"{i:05}" for i in range(29_100)))
@@ -142,19 +125,6 @@ def test_keys_of_a_large_vocabulary_are_exact(family: str) -> None:
     keys = FAMILIES[family](Events.from_batch(batch, len(vocabulary)), 2).keys
     assert (keys // (N_BUCKETS * len(vocabulary) ** 2) == 0).all()
     assert keys.min() > 0
-
-
-def test_rare_features_are_left_out_of_the_matrix() -> None:
-    matrix, keys = feature_matrix([batch_of("ab", "a", "a")], "presence", SIZE, 1, min_support=2)
-    assert (keys.tolist(), matrix.sparse().toarray().tolist()) == ([A], [[1], [1], [1]])
-
-
-def test_a_feature_with_just_enough_support_stays() -> None:
-    assert feature_matrix([batch_of("ab", "a", "ab")], "presence", SIZE, 1, 2)[1].tolist() == [A, B]
-
-
-def test_repeated_feature_counts_one_sequence_once() -> None:
-    assert len(feature_matrix([batch_of("aaa", "b")], "presence", SIZE, 1, min_support=2)[1]) == 0
 
 
 SIZE, WINDOW = 9, 3

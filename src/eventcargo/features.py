@@ -14,17 +14,14 @@ Of a few event types there are further arrangements: `last_after`, `more`, `subs
 verification ask for those of one boundary, given the `Placed` occurrences of its event types.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.batches import Batch
-from eventcargo.binary_matrix import BinaryMatrix, tally_numbers
 from eventcargo.event_kinds import NumberedKinds
-from eventcargo.ragged import BLOCK, offsets_of
-from eventcargo.scratch import Spool
 
 Ints = NDArray[np.int64]
 
@@ -39,12 +36,6 @@ DISTANCE_EDGES = np.unique(np.round(2.0 ** (np.arange(0, 65) / 4))).astype(np.in
 
 N_BUCKETS = 256
 """Number of buckets that fit in a key."""
-
-FEW_SLOTS = 1 << 20
-"""Largest number of slots that is counted by a table instead of sorting."""
-
-FEWEST_BITS, MOST_BITS = 20, 27
-"""Range of the size, in bits, of the table of rough counts."""
 
 
 @dataclass(frozen=True)
@@ -199,126 +190,10 @@ FAMILIES: dict[str, Callable[[Events, int], Moments]] = {
 """Every family by name; each takes the events and the window, which only families of pairs use."""
 
 
-def feature_matrix(
-    batches: Iterable[Batch], family: str, size: int, window: int, min_support: int
-) -> tuple[BinaryMatrix, Ints]:
-    """Which features of a family hold in which whole sequence, and the sorted keys of its columns.
-
-    Rows are in the order of the batches, which are read several times and need not fit in memory together.
-    Features of fewer than `min_support` sequences are left out.
-    """
-    n_keys = _n_keys(family, size)
-    rough = _RoughCounts(n_keys, sum(map(_n_events, batches)) * window)
-    for batch in batches:
-        rough.add(FAMILIES[family](Events.from_batch(batch, size), window).keys)
-    lengths, keys = [np.zeros(0, np.int64)], Spool(np.int32 if n_keys <= np.iinfo(np.int32).max else np.int64)
-    for batch in batches:
-        moments = FAMILIES[family](Events.from_batch(batch, size), window)
-        of_row, of_key = _distinct(moments.take(rough.of(moments.keys) >= min_support), len(batch.lengths))
-        lengths.append(np.bincount(of_row, minlength=len(batch.lengths)))
-        keys.add(of_key)
-    return _matrix(offsets_of(np.concatenate(lengths)), keys.array(), n_keys, min_support)
-
-
-def _n_events(batch: Batch) -> int:
-    return int(batch.lengths.sum())
-
-
-def _n_keys(family: str, size: int) -> int:
+def n_keys(family: str, size: int) -> int:
     """A number above every key of a family."""
     buckets = 1 if family in ("presence", "adjacent", "ordered") else N_BUCKETS
     return (size * size if family in PAIRS else size) * buckets
-
-
-class _RoughCounts:
-    """How often each key occurs at most: rare features are dropped before anything is sorted.
-
-    Keys share a slot if there are more of them than slots.
-    """
-
-    def __init__(self, n_keys: int, n_moments: int) -> None:
-        self._bits = int(np.clip(np.ceil(np.log2(max(n_moments, 2))), FEWEST_BITS, MOST_BITS))
-        self._is_exact = n_keys <= 1 << self._bits
-        self._counts = np.zeros(n_keys if self._is_exact else 1 << self._bits, np.uint16)
-
-    def add(self, keys: Ints) -> None:
-        slots, counts = _tallied(self._slots(keys), len(self._counts))
-        room = np.iinfo(np.uint16).max - self._counts[slots]
-        self._counts[slots] += np.minimum(counts, room).astype(np.uint16)
-
-    def of(self, keys: Ints) -> NDArray[np.uint16]:
-        return self._counts[self._slots(keys)]
-
-    def _slots(self, keys: Ints) -> Ints:
-        if self._is_exact:
-            return keys
-        mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        return (mixed >> np.uint64(64 - self._bits)).astype(np.int64)
-
-
-def _tallied(numbers: Ints, n: int) -> tuple[Ints, Ints]:
-    """The distinct numbers below n, sorted, and how often each occurs."""
-    if n > FEW_SLOTS:
-        return np.unique(numbers, return_counts=True)
-    counts = np.bincount(numbers, minlength=n)
-    distinct = np.flatnonzero(counts)
-    return distinct, counts[distinct]
-
-
-def _distinct(moments: Moments, n_rows: int) -> tuple[Ints, Ints]:
-    """Every (row, key) once, sorted."""
-    widest = int(moments.keys.max(initial=0)) + 1
-    if n_rows * widest < np.iinfo(np.int64).max // 2:  # one sort of packed numbers is several times faster
-        packed = np.sort(moments.rows * widest + moments.keys)
-        packed = packed[np.concatenate([[True], packed[1:] != packed[:-1]])[: len(packed)]]
-        return packed // widest, packed % widest
-    first = moments.first()
-    return first.rows, first.keys
-
-
-def _matrix(
-    starts: Ints, keys: NDArray[np.integer], n_keys: int, min_support: int
-) -> tuple[BinaryMatrix, Ints]:
-    """The matrix of the keys of every row, without those of too few rows, and the keys of its columns."""
-    distinct, support = _support(keys, n_keys)
-    names = distinct[support >= min_support]
-    if n_keys <= FEW_SLOTS:
-        place = np.full(n_keys, -1, np.int32)
-        place[names] = np.arange(len(names), dtype=np.int32)
-        return BinaryMatrix.numbered(starts, keys, lambda some: place[some], len(names)), names
-
-    def number(some: NDArray[np.integer]) -> NDArray[np.int32]:
-        at = np.searchsorted(names, some)
-        return np.where(names[np.minimum(at, len(names) - 1)] == some, at, -1).astype(np.int32)
-
-    if not len(names):
-        return BinaryMatrix(np.zeros_like(starts), np.zeros(0, np.int32), 0), names
-    return BinaryMatrix.numbered(starts, keys, number, len(names)), names
-
-
-def _support(keys: NDArray[np.integer], n_keys: int) -> tuple[Ints, Ints]:
-    """The distinct keys, sorted, and how often each occurs, counted block after block.
-
-    >>> [part.tolist() for part in _support(np.array([7, 1 << 30, 7]), 1 << 31)]
-    [[7, 1073741824], [2, 1]]
-    """
-    if n_keys <= FEW_SLOTS:
-        counts = tally_numbers(keys, n_keys)
-        return np.flatnonzero(counts), counts[counts > 0]
-    waiting = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-    for at in range(0, len(keys), BLOCK):
-        waiting.append(np.unique(keys[at : at + BLOCK].astype(np.int64), return_counts=True))
-        while len(waiting) > 1 and len(waiting[-2][0]) <= 2 * len(waiting[-1][0]):  # so few are counted often
-            waiting.append(_added(waiting[-2:]))
-            del waiting[-3:-1]
-    return _added(waiting)
-
-
-def _added(counts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Counts of sorted keys added up."""
-    keys, which = np.unique(np.concatenate([own for own, _ in counts]), return_inverse=True)
-    sums = np.bincount(which, np.concatenate([own for _, own in counts]), len(keys))
-    return keys, sums.astype(np.int64)
 
 
 SINGLE = ("presence", "count")

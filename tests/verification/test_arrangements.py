@@ -6,7 +6,7 @@ import pytest
 from eventcargo.batches import Batches
 from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset
-from eventcargo.features import feature_matrix
+from eventcargo.models.linear.row_features import RowFeatures
 from eventcargo.sequences import EventSequence
 from eventcargo.simulation import simulate
 from eventcargo.verification.arrangements import MAX_FURTHER, Arrangement, MemberArrangements
@@ -121,7 +121,7 @@ def test_arrangements_are_the_features_of_whole_sequences(family: str) -> None:
     data = simulate("follows", sequences=60, labels=1, seed=100).data
     vocabulary = Vocabulary(data.event_names)
     batch = Batches(data, vocabulary, max_length=1000).take(np.arange(len(data)))
-    matrix, _ = feature_matrix([batch], family, len(vocabulary), window=1, min_support=1)
+    matrix, _ = RowFeatures.of([batch], family, len(vocabulary), 1, 1).whole()
     members = list(range(len(data.event_names)))
     ours = [
         a.rows.tolist()

@@ -14,9 +14,10 @@ from eventcargo.deadline import NEVER, Deadline
 from eventcargo.engines import Local
 from eventcargo.errors import EventCargoWarning
 from eventcargo.event_kinds import EventKinds
-from eventcargo.features import FAMILIES, feature_matrix, is_sensible
+from eventcargo.features import FAMILIES, is_sensible
 from eventcargo.models.linear import fit
 from eventcargo.models.linear.fit import LinearConfig, fit_linear
+from eventcargo.models.linear.row_features import RowFeatures
 from eventcargo.models.linear.screening import Screening, Split, screen
 from eventcargo.models.linear.term import Effort, LinearTerm
 from eventcargo.simulation import simulate
@@ -36,7 +37,7 @@ def full_term(data: EventDataset, vocabulary: Vocabulary, seed: int = 0) -> tupl
     """A term with a random weight for every feature of every family, and its logits at EOS by the matrix."""
     rng = np.random.default_rng(seed)
     made = {
-        family: feature_matrix([whole(data, vocabulary)], family, len(vocabulary), 3, 1)
+        family: RowFeatures.of([whole(data, vocabulary)], family, len(vocabulary), 3, 1).whole()
         for family in FAMILIES
     }
     X = np.concatenate([matrix.sparse().toarray() for matrix, _ in made.values()], axis=1)

@@ -21,16 +21,19 @@ from eventcargo.engines.engine import Engine
 from eventcargo.engines.work import Work, moment
 from eventcargo.event_kinds import NumberedKinds
 from eventcargo.events import EventDataset
-from eventcargo.features import FAMILIES, feature_matrix, is_sensible
+from eventcargo.features import FAMILIES, is_sensible
 from eventcargo.files import atomic_file, atomic_folder, read_document, write_document
 from eventcargo.models.linear.folds import fold_numbers
+from eventcargo.models.linear.row_features import RowFeatures
 from eventcargo.models.linear.settings import LinearConfig
+from eventcargo.ragged import offsets_of
 from eventcargo.shared_data import share_data, shared_data
 from eventcargo.statistics.design_effect import Groups
 from eventcargo.statistics.g2 import IndependenceTest, Target
 from eventcargo.vocabulary import Vocabulary
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 BLOCK_LABELS = 8
 """Labels screened by one sparse product."""
@@ -144,19 +147,27 @@ class Screening:
         Event types are not screened: one that inhibits a rare label hardly depends on it by itself.
         """
         began, config = time.monotonic(), self.config
-        matrix, names = feature_matrix(self.batches, family, self.kinds.size, self.window, config.min_support)
-        if self.kinds:
-            sensible = np.flatnonzero(is_sensible(family, names, self.kinds))
-            matrix, names = matrix.keep(sensible), names[sensible]
-        if family == "presence":
-            made = Features(matrix, names, None)
-        else:
-            selected = _selected(matrix, self.by_label, self.split, config)
-            used = np.unique(np.concatenate([np.zeros(0, np.int64), *selected]))
-            columns = [np.searchsorted(used, features) for features in selected]
-            made = Features(matrix.keep(used), names[used], columns)
+        found = RowFeatures.of(self.batches, family, self.kinds.size, self.window, config.min_support)
+        parts = [self._sensible(family, names) for names in found.names()]
+        made = _whole(found, parts) if family == "presence" else self._selected(found, parts)
         self.seconds[family] = time.monotonic() - began
         return made
+
+    def _sensible(self, family: str, names: Ints) -> Ints:
+        """The features that say something."""
+        return names[is_sensible(family, names, self.kinds)] if self.kinds else names
+
+    def _selected(self, found: RowFeatures, parts: Sequence[Ints]) -> "Features":
+        """The features that some label may use; they are looked at part by part."""
+        n, config = sum(map(len, parts)), self.config
+        made = [_Part.of(found.matrix(names), names, self.by_label, self.split, n, config) for names in parts]
+        return _Part.best(made, config.max_features)
+
+
+def _whole(found: RowFeatures, parts: Sequence[Ints]) -> "Features":
+    """All features, each of which every label may use."""
+    names = np.concatenate(parts)
+    return Features(found.matrix(names), names, None)
 
 
 @dataclass(frozen=True)
@@ -339,33 +350,78 @@ class _Chunks:
         return (self._batches.take(np.arange(at, min(at + CHUNK, n))) for at in range(0, n, CHUNK))
 
 
-def _selected(matrix: BinaryMatrix, by_label: sp.csc_array, split: Split, config: LinearConfig) -> list[Ints]:
-    """For every label the columns that depend on it in the fitted sequences for which it is known."""
-    selected = dict[int, Ints]()
-    for labels, rows in split.studies:
-        own = split.take(rows)
-        fitted = np.arange(len(split.held))[rows][~own.held]
-        columns = _dependent(
-            matrix.take(fitted), by_label[fitted][:, labels], own.groups_of(~own.held), config
-        )
-        selected |= zip(labels.tolist(), columns, strict=True)
-    return [selected[label] for label in range(by_label.shape[1])]
+@dataclass(frozen=True)
+class _Part:
+    """Features among which labels choose: of each label those that it may use, sorted, and their G2."""
+
+    matrix: BinaryMatrix
+    names: Ints
+    chosen: list[tuple[Ints, Floats]]
+
+    @classmethod
+    def of(
+        cls,
+        matrix: BinaryMatrix,
+        names: Ints,
+        by_label: sp.csc_array,
+        split: Split,
+        n_features: int,
+        config: LinearConfig,
+    ) -> "_Part":
+        """The choice from features that depend on a label in the fitted sequences for which it is known.
+
+        They are some of `n_features`.
+        """
+        chosen = dict[int, tuple[Ints, Floats]]()
+        for labels, rows in split.studies:
+            own = split.take(rows)
+            fitted = np.arange(len(split.held))[rows][~own.held]
+            found = _dependent(
+                matrix.take(fitted),
+                by_label[fitted][:, labels],
+                own.groups_of(~own.held),
+                config.alpha / max(n_features, 1),
+                config.max_features,
+            )
+            chosen |= zip(labels.tolist(), found, strict=True)
+        return cls(matrix, names, [chosen[label] for label in range(by_label.shape[1])]).narrowed()
+
+    def narrowed(self) -> "_Part":
+        """The same without features that no label has chosen."""
+        used = np.unique(np.concatenate([np.zeros(0, np.int64), *(columns for columns, _ in self.chosen)]))
+        chosen = [(np.searchsorted(used, columns), g2) for columns, g2 in self.chosen]
+        return _Part(self.matrix.keep(used), self.names[used], chosen)
+
+    @classmethod
+    def best(cls, parts: "Sequence[_Part]", most: int) -> Features:
+        """The features of all parts, of which each label may use those with the highest G2."""
+        starts = offsets_of(np.array([len(part.names) for part in parts]))
+        chosen = list[tuple[Ints, Floats]]()
+        for own in zip(*(part.chosen for part in parts), strict=True):
+            columns = np.concatenate(
+                [columns + at for (columns, _), at in zip(own, starts[:-1], strict=True)]
+            )
+            g2 = np.concatenate([each for _, each in own])
+            kept = np.sort(np.argsort(-g2, kind="stable")[:most])
+            chosen.append((columns[kept], g2[kept]))
+        matrix = BinaryMatrix.beside([part.matrix for part in parts])
+        every = cls(matrix, np.concatenate([part.names for part in parts]), chosen).narrowed()
+        return Features(every.matrix, every.names, [columns for columns, _ in every.chosen])
 
 
 def _dependent(
-    matrix: BinaryMatrix, by_label: sp.csc_array, groups: Groups, config: LinearConfig
-) -> list[Ints]:
-    """For every label the columns that depend on it, sorted, at most `max_features`."""
+    matrix: BinaryMatrix, by_label: sp.csc_array, groups: Groups, alpha: float, most: int
+) -> list[tuple[Ints, Floats]]:
+    """For every label the columns that depend on it, sorted, at most so many, and their G2."""
     if matrix.shape[1] == 0:
-        return [np.zeros(0, np.int64)] * by_label.shape[1]
-    alpha = config.alpha / max(matrix.shape[1], 1)
+        return [(np.zeros(0, np.int64), np.zeros(0))] * by_label.shape[1]
     test, by_label = IndependenceTest(matrix, groups=groups), sp.csc_array(by_label)
     by_label.sort_indices()
     rows = np.split(by_label.indices.astype(np.int32), by_label.indptr[1:-1])[: by_label.shape[1]]
-    selected: list[Ints] = []
+    selected = list[tuple[Ints, Floats]]()
     for at in range(0, len(rows), BLOCK_LABELS):
         for tests in test.many([(Target(positives), ()) for positives in rows[at : at + BLOCK_LABELS]]):
             holding = np.flatnonzero(tests.holds(alpha))
-            order = np.argsort(-tests.g2[holding], kind="stable")[: config.max_features]
-            selected.append(np.sort(tests.candidates[holding[order]]))
+            kept = np.sort(holding[np.argsort(-tests.g2[holding], kind="stable")[:most]])
+            selected.append((tests.candidates[kept], tests.g2[kept]))
     return selected
