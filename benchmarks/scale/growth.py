@@ -30,7 +30,8 @@ from eventcargo.discovery.stages import Discovery
 from eventcargo.events import EventDataset
 from eventcargo.simulation import simulate
 
-from benchmarks.record import PARTS, peak_gigabytes, provenance, save, show
+from benchmarks.memory import Peak
+from benchmarks.record import PARTS, provenance, save, show
 
 SEED = 100
 BASE = {"sequences": 5_000, "event_types": 1_000, "labels": 10, "length": 50}
@@ -172,6 +173,7 @@ class Measured(Discovery):
     """A run that records processor seconds, seconds and peak memory of every stage."""
 
     costs: dict[str, dict[str, float]]
+    peak: Peak
 
     def _stage(self, name: str, work: Callable[[], Any]) -> Any:
         began, worked = time.perf_counter(), time.process_time()
@@ -179,7 +181,7 @@ class Measured(Discovery):
         self.costs[name] = {
             "seconds": time.process_time() - worked,
             "wall": time.perf_counter() - began,
-            "peak_gigabytes": peak_gigabytes(),
+            "peak_gigabytes": self.peak.take() / 1024**3,
         }
         return result
 
@@ -191,9 +193,9 @@ def measure(size: Size, folder: Path) -> Row:
     """
     data = EventDataset.load(folder)
     data.fingerprint  # noqa: B018 (computed once; not a part of any stage)
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, Peak() as peak:
         run = Measured(data, Path(place) / "run", settings(size))
-        run.costs = {}
+        run.costs, run.peak = {}, peak
         run.run()
         training = json.loads((run.folder / QUALITY).read_text())["training"]
     stages = split_training(run.costs, training)
@@ -206,7 +208,7 @@ def measure(size: Size, folder: Path) -> Row:
         "helped": len(training["helped"]),
         "stages": stages,
         "seconds": sum(stage["seconds"] for stage in stages.values()),
-        "peak_gigabytes": peak_gigabytes(),
+        "peak_gigabytes": max(stage["peak_gigabytes"] for stage in stages.values()),
     }
 
 

@@ -43,7 +43,7 @@ TERMS = {
 }
 """The amounts on which the seconds of a stage may depend."""
 
-IN_MEMORY = ("run", "event", "event_type", "held_square", "label", "label_type")
+IN_MEMORY = ("run", "kept_event", "sequence", "event_type", "held_square", "label", "label_type")
 ROUNDS = 20
 SHORT, SMALL = 0.2, 0.1
 """Seconds and gigabytes below which an error counts as if they were these."""

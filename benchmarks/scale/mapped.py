@@ -24,9 +24,10 @@ from typing import Any
 from eventcargo.discovery import DiscoverConfig, discover
 from eventcargo.engines import Local, Work
 from eventcargo.events import EventDataset
-from eventcargo.memory import PROC, children, private_bytes
+from eventcargo.memory import children, private_bytes
 from eventcargo.simulation import simulate
 
+from benchmarks.memory import Peak
 from benchmarks.record import provenance, save, saved, show
 
 SEED = 100
@@ -59,32 +60,6 @@ class Watched(Local):
         while not is_over.wait(0.02):
             most = max(map(private_bytes, children()), default=0.0)
             self.memory[name] = max(self.memory.get(name, 0.0), most)
-
-
-class Driver:
-    """Notes the largest memory of this process, without those that it started, in each stage."""
-
-    def __init__(self) -> None:
-        self.memory = dict[str, float]()
-        self._most, self._is_over = 0.0, threading.Event()
-        self._watcher = threading.Thread(target=self._watch)
-
-    def __enter__(self) -> "Driver":
-        self._watcher.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        self._watcher.join()
-
-    def note(self, stage: str, _done: float, _total: float, message: str = "", /) -> None:
-        if message == "done" and stage in STAGES:
-            self.memory[stage], self._most = self._most, 0.0
-
-    def _watch(self) -> None:
-        while not self._is_over.wait(0.02):
-            status = (PROC / "self" / "status").read_text()
-            self._most = max(self._most, 1024.0 * int(status.split("RssAnon:")[1].split()[0]))
 
 
 def main() -> None:
@@ -135,11 +110,17 @@ def measure(sequences: int) -> dict[str, Any]:
 def run(home: Path) -> dict[str, Any]:
     """What a worker and the driver take in a run on the data of a folder."""
     data, engine, began = EventDataset.load(home / "data"), Watched(home / "work"), time.monotonic()
-    with Driver() as driver:
+    driver = dict[str, float]()
+
+    def note(stage: str, _done: float, _total: float, message: str = "", /) -> None:
+        if message == "done" and stage in STAGES:
+            driver[stage] = peak.take()
+
+    with Peak() as peak:
         config = DiscoverConfig(max_time="8h", steps=2)
-        discover(data, home / "run", config, engine=engine, progress=driver.note)
+        discover(data, home / "run", config, engine=engine, progress=note)
     columns = sum(path.stat().st_size for path in (home / "data").iterdir())
-    row = {"events": data.n_events, "columns": columns, "memory": engine.memory, "driver": driver.memory}
+    row = {"events": data.n_events, "columns": columns, "memory": engine.memory, "driver": driver}
     return row | {"opened": engine.opened, "seconds": time.monotonic() - began, "load": os.getloadavg()[0]}
 
 

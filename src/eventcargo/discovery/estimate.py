@@ -111,6 +111,10 @@ MOST_HELD = 1_000
 SECONDS_A_WEIGHT = 2.5e-11
 """Processor seconds of a large network per weight and position."""
 
+MOST_KEPT = 10_000_000
+"""Most events that are kept in memory, as in `models/linear/screening.py`, which needs torch; of more, blocks
+are read from disk."""
+
 LEAST_SEQUENCES, LEAST_POSITIONS = 100, 6 * 1_024
 """Sequences checked and measured at least, and positions of two steps, which take three times as long."""
 
@@ -247,6 +251,8 @@ def amounts(
     return {
         "run": 1.0,
         "event": n_events,
+        "kept_event": min(n_events, MOST_KEPT),
+        "sequence": n_sequences,
         "event_type": n_event_types,
         "label": n_labels,
         "positive": n_positives,
