@@ -71,7 +71,7 @@ class RowFeatures:
     def names(self) -> Iterator[Ints]:
         """The keys of features of enough sequences, ascending, in parts."""
         for first, end in itertools.pairwise(self._ends()):
-            distinct, support = _support(self.keys, first, end)
+            distinct, support = self._support(first, end)
             yield distinct[support >= self.min_support]
 
     def _ends(self) -> list[int]:
@@ -82,6 +82,22 @@ class RowFeatures:
         some = np.sort(self.keys[:: -(-len(self.keys) // SAMPLED)])
         inner = some[np.arange(1, n_ranges) * len(some) // n_ranges]
         return [0, *np.unique(inner[inner > 0]).tolist(), self.end]
+
+    def _support(self, first: int, end: int) -> tuple[Ints, Ints]:
+        """The distinct keys from `first` on, before `end`, sorted, and how often each occurs."""
+        if self.end <= FEW_SLOTS:
+            counts = tally_numbers(self.keys, self.end)
+            return np.flatnonzero(counts), counts[counts > 0]
+        waiting = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+        for at in range(0, len(self.keys), BLOCK):
+            some = self.keys[at : at + BLOCK].astype(np.int64)
+            waiting.append(np.unique(some[(some >= first) & (some < end)], return_counts=True))
+            while len(waiting) > 1 and len(waiting[-2][0]) <= 2 * len(
+                waiting[-1][0]
+            ):  # few are counted often
+                waiting.append(_added(waiting[-2:]))
+                del waiting[-3:-1]
+        return _added(waiting)
 
     def matrix(self, names: Ints) -> BinaryMatrix:
         """Which features of these sorted keys hold in which sequence."""
@@ -147,25 +163,6 @@ def _distinct(moments: Moments, n_rows: int) -> tuple[Ints, Ints]:
         return packed // widest, packed % widest
     first = moments.first()
     return first.rows, first.keys
-
-
-def _support(keys: NDArray[np.integer], first: int, end: int) -> tuple[Ints, Ints]:
-    """The distinct keys from `first` on, before `end`, sorted, and how often each occurs.
-
-    >>> [part.tolist() for part in _support(np.array([7, 1 << 30, 7, 3]), 4, 1 << 31)]
-    [[7, 1073741824], [2, 1]]
-    """
-    if end - first <= FEW_SLOTS and first == 0:
-        counts = tally_numbers(keys, end)
-        return np.flatnonzero(counts), counts[counts > 0]
-    waiting = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-    for at in range(0, len(keys), BLOCK):
-        some = keys[at : at + BLOCK].astype(np.int64)
-        waiting.append(np.unique(some[(some >= first) & (some < end)], return_counts=True))
-        while len(waiting) > 1 and len(waiting[-2][0]) <= 2 * len(waiting[-1][0]):  # so few are counted often
-            waiting.append(_added(waiting[-2:]))
-            del waiting[-3:-1]
-    return _added(waiting)
 
 
 def _added(counts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
