@@ -207,7 +207,7 @@ def feature_matrix(
     Rows are in the order of the batches, which are read several times and need not fit in memory together.
     Features of fewer than `min_support` sequences are left out.
     """
-    n_keys = _n_keys(family, size)
+    n_keys = n_keys_of(family, size)
     rough = _RoughCounts(n_keys, sum(map(_n_events, batches)) * window)
     for batch in batches:
         rough.add(FAMILIES[family](Events.from_batch(batch, size), window).keys)
@@ -224,7 +224,7 @@ def _n_events(batch: Batch) -> int:
     return int(batch.lengths.sum())
 
 
-def _n_keys(family: str, size: int) -> int:
+def n_keys_of(family: str, size: int) -> int:
     """A number above every key of a family."""
     buckets = 1 if family in ("presence", "adjacent", "ordered") else N_BUCKETS
     return (size * size if family in PAIRS else size) * buckets
