@@ -49,3 +49,11 @@ def test_a_folder_has_the_checksums_of_its_files(tmp_path: Path) -> None:
     for name in "ba":
         (tmp_path / name).write_text(name)
     assert folder_checksums(tmp_path) == {name: file_checksum(tmp_path / name) for name in "ab"}
+
+
+def test_an_odd_checksum_is_shown_in_short(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1")
+    with pytest.raises(
+        DataError, match=r"has the checksum 83dcefb7, not 9{20} as when it was written; again"
+    ):
+        check_file(tmp_path / "a", "9" * 5_000, "again")

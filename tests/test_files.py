@@ -228,3 +228,10 @@ def test_a_file_that_fails_within_a_folder_is_told_by_the_name_of_the_folder(tmp
         atomic_file(target / "x"),
     ):
         raise OSError(28, "full")
+
+
+def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.json").mkdir()
+    words = r"a\.json cannot be written: Is a directory; a folder is in its place: move it away"
+    with pytest.raises(WriteError, match=words), atomic_file(tmp_path / "a.json") as target:
+        target.write_text("1")

@@ -94,3 +94,18 @@ def test_commands_on_a_run_that_is_being_written_are_refused(tmp_path: Path) -> 
             assert f"in use by process {process.pid}" in refused.error
         assert f"in use by process {process.pid}" in run("fuse", tmp_path / "run").error
         process.kill()
+
+
+@pytest.mark.parametrize("odd", [b"\xff\xfe", b"\x00", b"process 1\n" * 3])
+def test_a_holder_that_cannot_be_read_is_another_process(tmp_path: Path, odd: bytes) -> None:
+    with hold_folder(tmp_path):
+        (tmp_path / IN_USE).write_bytes(odd)
+        with pytest.raises(ConfigError, match=r"is in use by (another process|\ufffd+):"):
+            hold_folder(tmp_path)
+
+
+def test_a_holder_of_many_words_is_cut(tmp_path: Path) -> None:
+    with hold_folder(tmp_path):
+        (tmp_path / IN_USE).write_text("x" * 100_000)
+        with pytest.raises(ConfigError, match=r"is in use by x{200}:"):
+            hold_folder(tmp_path)

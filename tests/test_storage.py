@@ -240,7 +240,7 @@ def test_numbers_without_a_name_are_refused_when_used(tiny: EventDataset, tmp_pa
     np.save(tmp_path / "d" / "events.npy", np.full(6, 77, np.int32))
     reseal(tmp_path / "d")
     with pytest.raises(DataError, match="77 for 3 names"):
-        EventDataset.load(tmp_path / "d").presence()
+        EventDataset.load(tmp_path / "d", verify=False).presence()
 
 
 @pytest.fixture
@@ -347,3 +347,14 @@ def test_a_data_set_is_opened_without_reading_it_if_asked(tiny: EventDataset, tm
     path = tmp_path / "d" / "times.npy"
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
     assert len(EventDataset.load(tmp_path / "d", verify=False)) == 4
+
+
+@pytest.mark.parametrize("name", ["event", "label"])
+def test_numbers_without_a_name_are_refused(tiny: EventDataset, tmp_path: Path, name: str) -> None:
+    tiny.save(tmp_path / "d")
+    names = list(getattr(tiny, f"{name}_names"))
+    edit(tmp_path / "d" / "dataset.json", **{f"{name}_names": names[:-1]})
+    with pytest.raises(
+        DataError, match=f"d is damaged: the {name} numbers 0 to .* have {len(names) - 1} name"
+    ):
+        EventDataset.load(tmp_path / "d")

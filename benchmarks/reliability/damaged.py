@@ -17,12 +17,15 @@ from tests.reliability.campaign import BAD, GOOD, Ended, run_campaign, tally
 from tests.reliability.surfaces import prepare
 
 GROUPS = {
-    "tables in files": ("table ", "MEDS", "gzip", "odd shapes", "graph."),
+    "tables in files": ("table ", "new table", "cohort tables", "MEDS", "gzip", "odd shapes", "graph."),
     "tables in memory": ("Arrow", "pandas", "polars", "pairs"),
-    "knowledge and settings": ("knowledge", "settings"),
+    "knowledge and settings": ("knowledge", "settings", "options"),
+    "requests over HTTP": ("request",),
     "saved data sets": ("saved",),
     "edges and votes": ("edges", "votes"),
     "models": ("model",),
+    "models from elsewhere": ("elsewhere",),
+    "work that goes on": ("units of", "extraction", "thresholds", "run stopped", "update begun", "lock"),
     "documents of a run": ("",),
 }
 """Surfaces by the start of their names; the first that fits counts."""

@@ -84,6 +84,6 @@ def _unreadable(path: Path, error: OSError, advice: str) -> DataError:
 def _compare(path: Path, code: str, expected: str | None, advice: str) -> None:
     if code != expected:
         raise DataError(
-            f"{path.parent} is damaged: {path.name} has the checksum {code}, not {expected} as when it was "
-            f"written; {advice}"
+            f"{path.parent} is damaged: {path.name} has the checksum {code}, not {expected!s:.20} as when it "
+            f"was written; {advice}"
         )

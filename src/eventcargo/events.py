@@ -530,6 +530,9 @@ class EventDataset:
         done before, as worker processes do.
         """
         header, columns, ids = read_columns(Path(folder), verify)
+        if verify:
+            for name in ("event", "label"):
+                _check_numbers(folder, name, columns[f"{name}s"], len(header[f"{name}_names"]))
         return cls(
             sequence_ids=ids,
             events=columns["events"],
@@ -599,6 +602,15 @@ def first_appearances(values: NDArray[Any]) -> NDArray[np.int64]:
 def known_columns(known: KnownLabels | None) -> dict[str, list[NDArray[Any]]]:
     """The columns of known labels as they are stored; none if all are known."""
     return {} if known is None else {"known_offsets": [known.rows.offsets], "known": [known.contiguous]}
+
+
+def _check_numbers(folder: str | Path, what: str, numbers: NDArray[np.integer], n_names: int) -> None:
+    """Refuse numbers of events or labels that have no name, as in a header of other data."""
+    if len(numbers) and not (numbers.min() >= 0 and numbers.max() < n_names):
+        raise DataError(
+            f"{folder} is damaged: the {what} numbers {numbers.min():,} to {numbers.max():,} have "
+            f"{counted(n_names, 'name')}; save it again, or use read_events for tables"
+        )
 
 
 def _known(columns: Mapping[str, NDArray[Any]]) -> KnownLabels | None:

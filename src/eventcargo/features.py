@@ -190,7 +190,7 @@ FAMILIES: dict[str, Callable[[Events, int], Moments]] = {
 """Every family by name; each takes the events and the window, which only families of pairs use."""
 
 
-def n_keys(family: str, size: int) -> int:
+def n_keys_of(family: str, size: int) -> int:
     """A number above every key of a family."""
     buckets = 1 if family in ("presence", "adjacent", "ordered") else N_BUCKETS
     return (size * size if family in PAIRS else size) * buckets

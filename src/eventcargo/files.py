@@ -42,6 +42,7 @@ REMEDIES = {
     errno.EPERM: RIGHTS,
     errno.EMFILE: "allow more open files (ulimit -n)",
     errno.ENFILE: "close other programs: the system has too many open files",
+    errno.EISDIR: "a folder is in its place: move it away",
     errno.EIO: "the disk fails: choose another folder",
 }
 """What to do when a write fails."""
@@ -200,13 +201,21 @@ def sealed(form: str, version: int, content: Mapping[str, Any]) -> str:
 
 def read_document(path: str | Path, form: str, version: int, advice: str = "") -> dict[str, Any]:
     """The content of a document of this format and version; a refusal ends with `advice`."""
+    return parse_document(_bytes_of(path, advice), path, form, version, advice)
+
+
+def read_json(path: str | Path, advice: str = "") -> Any:
+    """What a file of JSON says, whoever wrote it; a refusal ends with `advice`."""
+    return parse_json(_bytes_of(path, advice), path, advice)
+
+
+def _bytes_of(path: str | Path, advice: str) -> bytes:
     try:
-        text = Path(path).read_bytes()
+        return Path(path).read_bytes()
     except FileNotFoundError:
         raise DataError(f"{path} does not exist{_ending(advice)}") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}{_ending(advice)}") from None
-    return parse_document(text, path, form, version, advice)
 
 
 def parse_document(

@@ -17,6 +17,9 @@ if sys.platform != "win32":  # Windows has no such locks
 IN_USE = ".lock"
 """File, in the folder of a run, that is there and locked while a command writes to the folder."""
 
+LONGEST = 200
+"""Bytes that say who holds a lock."""
+
 
 class FileLock:
     """A lock on a file, held by one process alone, or by several that share it."""
@@ -74,9 +77,11 @@ class FileLock:
     def holder(self) -> str:
         """Who signed last."""
         try:
-            return self._path.read_text("utf-8")
+            with self._path.open("rb") as file:
+                text = file.read(LONGEST).decode("utf-8", "replace")
         except OSError:  # released at this moment
             return ""
+        return text if text.isprintable() else ""
 
     def release(self) -> None:
         """Release the lock; whoever is the last removes the file."""

@@ -20,7 +20,10 @@ def share_data(data: EventDataset, home: Path) -> None:
 
 def shared_data(fingerprint: str, home: Path) -> EventDataset:
     """The data set with this fingerprint that was saved there."""
-    return EventDataset.load(_path(fingerprint, home))
+    try:
+        return EventDataset.load(_path(fingerprint, home))
+    except DataError as error:
+        raise DataError(f"{error}; or delete {home}, and what it holds is done again on resume") from None
 
 
 def _path(fingerprint: str, home: Path) -> Path:

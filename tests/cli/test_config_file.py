@@ -103,6 +103,7 @@ def test_a_dry_run_tells_which_settings_are_not_the_default(table: Path) -> None
     [
         ("a.yaml", "presett: fast", "a.yaml: presett is no option of discover; did you mean preset?"),
         ("a.yaml", "xyzzy: 1", "a.yaml: xyzzy is no option of discover; `"),
+        ("a.yaml", f"{'x' * 99}: 1", f"a.yaml: {'x' * 60}... is no option of discover; `"),
         ("a.yaml", "discovr: {seed: 1}", "a.yaml: discovr is no option of discover; did you mean discover?"),
         ("a.yaml", "config: b.yaml", "a.yaml: config is no option of discover"),
         ("a.toml", 'seed = "many"', "a.toml: seed is 'many': "),

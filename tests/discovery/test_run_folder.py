@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eventcargo.discovery.data_source import added
 from eventcargo.discovery.run_folder import (
     RunManifest,
     data_fingerprint,
@@ -14,6 +15,7 @@ from eventcargo.discovery.run_folder import (
 )
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.events import EventDataset, EventSequence
+from eventcargo.files import write_document
 from eventcargo.graphs import LabelGraph
 from eventcargo.knowledge import Knowledge
 
@@ -189,3 +191,11 @@ def test_what_a_kill_left_is_swept_on_resume(tmp_path: Path) -> None:
     left.mkdir(parents=True)
     RunManifest.begin(tmp_path, {}, resume=True)
     assert not left.exists()
+
+
+@pytest.mark.parametrize("odd", ["../0001", "9" * 5_000, "x"])
+def test_added_data_outside_of_their_folder_are_refused(tmp_path: Path, odd: str) -> None:
+    part = {"folder": odd, "data": "", "sequences": 1, "events": "", "labels": []}
+    write_document(tmp_path / "data.json", "eventcargo-data", 1, {"added": [part]})
+    with pytest.raises(DataError, match=r"data\.json names the folder '.* in added/, .* such as 0001"):
+        added(tmp_path)

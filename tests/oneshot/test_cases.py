@@ -2,16 +2,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from eventcargo import EventDataset
 from eventcargo.batches import Batches
 from eventcargo.engines.local import Local
 from eventcargo.errors import ConfigError, DataError
 from eventcargo.models.transformer.model import Transformer
-from eventcargo.oneshot.cases import ALL, LIMITS, NONE, CaseLimits, Cases, _Nearest, select_cases
+from eventcargo.oneshot.cases import (
+    ALL,
+    LIMITS,
+    NONE,
+    CaseLimits,
+    Cases,
+    _Nearest,
+    read_cases,
+    select_cases,
+    write_cases,
+)
 from eventcargo.oneshot.config import CasesConfig
 from eventcargo.oneshot.score_shard import sequence_seeds
 from eventcargo.oneshot.total import reach
+
+from tests.sealed import edit
 
 
 def chosen(model: Transformer, data: EventDataset, **settings: float) -> Cases:
@@ -169,3 +182,33 @@ def test_a_folder_without_thresholds_or_with_those_of_other_labels_is_refused(
     limits.write(tmp_path, fitted.label_names)
     with pytest.raises(DataError, match="is of other labels than the model"):
         CaseLimits.read(tmp_path, ["L000"])
+
+
+def test_a_threshold_that_is_no_number_is_refused_with_it(
+    tmp_path: Path, fitted: Transformer, chain: EventDataset
+) -> None:
+    limits = chosen(fitted, chain).limits
+    assert limits is not None
+    limits.write(tmp_path, fitted.label_names)
+    edit(tmp_path / LIMITS, least=["much"] * len(fitted.label_names))
+    with pytest.raises(
+        DataError, match=r"limits\.json: least is \['much', .*, not a list of numbers as text"
+    ):
+        CaseLimits.read(tmp_path, fitted.label_names)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2)])
+def test_cases_of_other_data_are_refused(tmp_path: Path, shape: tuple[int, int]) -> None:
+    some = sp.csr_array(np.eye(3, dtype=np.int8))
+    write_cases(tmp_path / "cases.parquet", Cases(some, some))
+    assert (read_cases(tmp_path / "cases.parquet", (3, 3)).present != some).nnz == 0
+    with pytest.raises(DataError, match=r"cases\.parquet has cases of other sequences or labels"):
+        read_cases(tmp_path / "cases.parquet", shape)
+
+
+def test_damaged_cases_are_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "cases.parquet"
+    write_cases(path, Cases(sp.csr_array((3, 3)), sp.csr_array((3, 3))))
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(DataError, match=r"cases\.parquet is damaged.*; extract the edges again"):
+        read_cases(path, (3, 3))

@@ -22,6 +22,8 @@ from eventcargo.oneshot.config import ExtractConfig
 from eventcargo.oneshot.extract import extract
 from eventcargo.oneshot.score_shard import BLOCK
 
+from tests.sealed import edit
+
 CONFIG = ExtractConfig(shard=BLOCK, workers=1, particles=4, context=3, test="both", max_cases=30)
 
 
@@ -206,6 +208,17 @@ def test_a_pooled_threshold_is_fitted_once_and_used(
     before = bytes_of(tmp_path / "edges")
     extract(fitted, chain, tmp_path / "edges", config, resume=True)
     assert bytes_of(tmp_path / "edges") == before
+
+
+@pytest.mark.parametrize(("odd", "shown"), [(None, "None"), ("1.5", "'1.5'"), ([], r"\[\]")])
+def test_a_pooled_threshold_that_is_no_number_is_refused_with_it(
+    fitted: Transformer, chain: EventDataset, tmp_path: Path, odd: object, shown: str
+) -> None:
+    config = replace(CONFIG, test="prefix", threshold_kind="pooled")
+    extract(fitted, chain[:40], tmp_path / "edges", config)
+    edit(tmp_path / "edges" / "threshold.json", threshold=odd)
+    with pytest.raises(DataError, match=rf"threshold\.json: threshold is {shown}, not a number"):
+        extract(fitted, chain[:40], tmp_path / "edges", config, resume=True)
 
 
 def test_sequences_too_short_for_the_cut_are_counted(

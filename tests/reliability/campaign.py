@@ -23,7 +23,8 @@ import numpy as np
 
 from eventcargo.errors import EventCargoError, EventCargoWarning
 
-from tests.reliability.surfaces import Surface, surfaces
+from tests.reliability.surface import Surface
+from tests.reliability.surfaces import surfaces
 
 GOOD = ("refused", "same", "other content", "told")
 BAD = ("traceback", "unclear", "silent", "hang", "crash")
@@ -156,7 +157,12 @@ def cases(n: int, seed: int, names: Sequence[str]) -> Iterator[tuple[str, int]]:
     yield from ((quick[at % len(quick)], seed + at) for at in range(left))
 
 
-SLOW = {"gzip bombs": 10, "odd shapes": 60}
+SLOW = {
+    "gzip bombs": 10,
+    "odd shapes": 60,
+    **dict.fromkeys(("run stopped", "run stopped, forged", "update begun", "update begun, forged"), 100),
+    "units of focused networks": 100,
+}
 """Surfaces whose inputs take seconds, and how many of them are enough."""
 
 

@@ -4,7 +4,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -32,49 +32,26 @@ from eventcargo.rules import read_rules
 from eventcargo.simulation import simulate
 from eventcargo.verdicts import read_verdicts
 
+from tests.reliability.asked_surfaces import asked_surfaces, prepare_asked
 from tests.reliability.damage import (
     BYTES,
     ODD_VALUES,
     TEXT,
     Rng,
     change_tree,
-    damage_file,
     damage_json,
-    forge_json,
 )
+from tests.reliability.elsewhere_surfaces import elsewhere_surfaces
 from tests.reliability.odd_columns import odd_arrow, odd_pandas, odd_polars
 from tests.reliability.plain_reader import Content, content_of, read_plainly, rows_of
-
-Ways = tuple[Callable[[bytes, Rng], bytes], ...]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a damaged input is read, and what a plain reader says of it; None: nothing can be said."""
-
-    damage: str
-    read: Callable[[], Any]
-    plain: Callable[[], Any] | None = None
-    is_whole: bool = False
-    """what is left is content of its own: a file that need not be there is gone"""
-
-
-@dataclass(frozen=True)
-class Surface:
-    """One surface: `attempt` damages it in a folder of its own; `sound` is what it reads undamaged.
-
-    What is `sealed` must be read as it was written or refused. Otherwise other content may be right: what
-    the plain reader says, or anything at all if there is none.
-    """
-
-    name: str
-    attempt: Callable[[Path, Path, Rng], Reading]
-    sound: Callable[[Path], Any]
-    sealed: bool = False
+from tests.reliability.run_surfaces import prepare_runs, run_surfaces
+from tests.reliability.surface import FORGED, JSON, Reading, Surface, Ways, in_files
 
 
 def prepare(home: Path) -> None:
     """Write the sound content of all surfaces below a folder."""
+    from tests.reliability.elsewhere_models import prepare_elsewhere  # loads transformers, for seconds
+
     data, timed = small_data(), small_data(dates=True)
     for kind in ("csv", "jsonl", "parquet"):
         write_events(data, home / kind, kind)
@@ -90,6 +67,9 @@ def prepare(home: Path) -> None:
     Counts.fit(simulated).save_pretrained(home / "counts")
     _write_knowledge(home / "knowledge")
     _write_meds(home / "meds")
+    prepare_elsewhere(home)
+    prepare_runs(home)
+    prepare_asked(home)
     (home / "graphs").mkdir()
     for ending in ("csv", "json", "parquet"):
         eventcargo.write_graph(
@@ -210,35 +190,6 @@ def _write_meds(root: Path) -> None:
     pa.parquet.write_table(splits, root / "metadata" / "subject_splits.parquet")
 
 
-def _files(folder: Path, pattern: str) -> list[Path]:
-    return sorted(path for path in folder.glob(pattern) if path.is_file())
-
-
-def _in_files(
-    name: str,
-    template: str,
-    pattern: str,
-    ways: Ways,
-    read: Callable[[Path], Any],
-    plain: Callable[[Path], Any] | None = None,
-    sealed: bool = False,
-    optional: bool = False,
-) -> Surface:
-    """A surface of files: one of those that match a pattern is damaged in a copy of a prepared folder."""
-
-    def attempt(home: Path, scratch: Path, rng: Rng) -> Reading:
-        shutil.copytree(home / template, scratch)
-        files = _files(scratch, pattern)
-        path = files[int(rng.integers(len(files)))]
-        how = damage_file(path, rng, ways)
-        told = None if plain is None else (lambda: plain(scratch))
-        return Reading(
-            f"{path.relative_to(scratch)}: {how}", lambda: read(scratch), told, optional and how == "gone"
-        )
-
-    return Surface(name, attempt, lambda home: read(home / template), sealed)
-
-
 def _read_tables(folder: Path) -> Content:
     return content_of(read_events(folder))
 
@@ -261,8 +212,8 @@ def _table_surfaces() -> Iterable[Surface]:
     for template in TABLES_AND_MORE:
         is_text = "parquet" not in template and "gz" not in template
         ways: Ways = TEXT if is_text else BYTES
-        yield _in_files(f"table {template}", template, "*", ways, _read_tables, _read_plainly)
-        yield _in_files(f"table {template}, dropping", template, "*", ways, _read_dropping)
+        yield in_files(f"table {template}", template, "*", ways, _read_tables, _read_plainly)
+        yield in_files(f"table {template}, dropping", template, "*", ways, _read_dropping)
 
 
 def _in_memory(
@@ -435,25 +386,21 @@ def _saved(folder: Path) -> Any:
     return EventDataset.load(folder).fingerprint
 
 
-JSON: Ways = (damage_json, *BYTES)
-FORGED: Ways = (forge_json,)
-
-
 def _own_surfaces() -> Iterable[Surface]:
     """What the package writes itself."""
     for name in ("saved", "saved-values"):
-        yield _in_files(f"{name} columns", name, "*.[na]*", BYTES, _saved, sealed=True)
-        yield _in_files(f"{name} header", name, "dataset.json", JSON, _saved, sealed=True)
-        yield _in_files(f"{name} forged header", name, "dataset.json", FORGED, _saved)
-    yield _in_files("edges", "run/edges", "*/*", BYTES, _edges, sealed=True)
-    yield _in_files("edges plan", "run/edges", "plan.json", JSON, _edges, sealed=True)
-    yield _in_files("edges forged plan", "run/edges", "plan.json", FORGED, _edges)
-    yield _in_files("votes", "run/votes", "*.parquet", BYTES, _votes, sealed=True)
-    yield _in_files("votes plan", "run/votes", "plan.json", JSON, _votes, sealed=True)
-    yield _in_files("votes forged plan", "run/votes", "plan.json", FORGED, _votes)
+        yield in_files(f"{name} columns", name, "*.[na]*", BYTES, _saved, sealed=True)
+        yield in_files(f"{name} header", name, "dataset.json", JSON, _saved, sealed=True)
+        yield in_files(f"{name} forged header", name, "dataset.json", FORGED, _saved)
+    yield in_files("edges", "run/edges", "*/*", BYTES, _edges, sealed=True)
+    yield in_files("edges plan", "run/edges", "plan.json", JSON, _edges, sealed=True)
+    yield in_files("edges forged plan", "run/edges", "plan.json", FORGED, _edges)
+    yield in_files("votes", "run/votes", "*.parquet", BYTES, _votes, sealed=True)
+    yield in_files("votes plan", "run/votes", "plan.json", JSON, _votes, sealed=True)
+    yield in_files("votes forged plan", "run/votes", "plan.json", FORGED, _votes)
     for name in ("run/model", "counts"):
-        yield _in_files(f"model {name}", name, "[cvm]*", BYTES, _model, sealed=True)
-        yield _in_files(f"model {name} forged", name, "[cv]*.json", FORGED, _model)
+        yield in_files(f"model {name}", name, "[cvm]*", BYTES, _model, sealed=True)
+        yield in_files(f"model {name} forged", name, "[cv]*.json", FORGED, _model)
     documents: dict[str, Callable[[Path], Any]] = {
         "model/quality.json": lambda folder: Quality.read(folder / "model/quality.json"),
         "rules.json": lambda folder: read_rules(folder / "rules.json"),
@@ -464,14 +411,14 @@ def _own_surfaces() -> Iterable[Surface]:
         "cohort.json": lambda folder: read_cohort(folder / "cohort.json"),
     }
     for path, read in documents.items():
-        yield _in_files(path, "run", path, JSON, read, sealed=True)
-        yield _in_files(f"{path} forged", "run", path, FORGED, read)
-    yield _in_files("results of a run", "run", "*.[jp]*", BYTES, _read_run, sealed=True, optional=True)
-    yield _in_files("results of a forged run", "run", "*.json", FORGED, _read_run)
+        yield in_files(path, "run", path, JSON, read, sealed=True)
+        yield in_files(f"{path} forged", "run", path, FORGED, read)
+    yield in_files("results of a run", "run", "*.[jp]*", BYTES, _read_run, sealed=True, optional=True)
+    yield in_files("results of a forged run", "run", "*.json", FORGED, _read_run)
     for ending in ("csv", "json", "parquet"):
         ways: Ways = TEXT if ending == "csv" else JSON if ending == "json" else BYTES
         name = f"graph.{ending}"
-        yield _in_files(name, "graphs", name, ways, lambda f, name=name: read_graph(f / name).boundaries)
+        yield in_files(name, "graphs", name, ways, lambda f, name=name: read_graph(f / name).boundaries)
 
 
 def surfaces() -> list[Surface]:
@@ -486,17 +433,20 @@ def surfaces() -> list[Surface]:
         Surface("knowledge bombs", _bomb, _nothing),
         Surface("gzip bombs", _gzip_bomb, _nothing),
         Surface("odd shapes", _shape, _nothing),
-        _in_files(
+        in_files(
             "MEDS", "meds", "**/*.parquet", BYTES, lambda f: content_of(read_meds(f, labels=f / "labels"))
         ),
-        _in_files("MEDS splits", "meds", "metadata/*", BYTES, read_meds_splits),
-        _in_files(
+        in_files("MEDS splits", "meds", "metadata/*", BYTES, read_meds_splits),
+        in_files(
             "knowledge JSON",
             "knowledge",
             "known.json",
             (*TEXT, damage_json),
             lambda f: _knowledge(f / "known.json"),
         ),
-        _in_files("knowledge YAML", "knowledge", "known.yaml", TEXT, lambda f: _knowledge(f / "known.yaml")),
+        in_files("knowledge YAML", "knowledge", "known.yaml", TEXT, lambda f: _knowledge(f / "known.yaml")),
         *_own_surfaces(),
+        *elsewhere_surfaces(),
+        *run_surfaces(),
+        *asked_surfaces(),
     ]

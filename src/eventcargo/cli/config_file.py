@@ -18,6 +18,9 @@ from eventcargo.knowledge.parsing import parse
 ALONE = ("config", "help")
 """Options that make no sense in a file."""
 
+LONGEST = 60
+"""Characters of a key in a message."""
+
 
 def take_options(ctx: typer.Context, path: Path) -> None:
     """Make the file's values the defaults of the command's options, and name its keys in later errors."""
@@ -85,7 +88,8 @@ def _plain(key: str) -> str:
 def _unknown(ctx: typer.Context, key: str, allowed: list[str]) -> str:
     meant = did_you_mean(_plain(key), allowed)
     advice = f"did you mean {meant}?" if meant else f"`{ctx.command_path} --help` lists its options"
-    return f"{key} is no option of {ctx.info_name}; {advice}"
+    shown = key if len(key) <= LONGEST else f"{key[:LONGEST]}..."
+    return f"{shown} is no option of {ctx.info_name}; {advice}"
 
 
 def _checked(ctx: typer.Context, path: Path, key: str, option: Any, value: Any) -> Any:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from eventcargo.cohort.attributes import Attributes, make_attributes, read_static, with_pairs
-from eventcargo.cohort.config import COHORT, INDEX, TIMING, Cohort, write_cohort
+from eventcargo.cohort.config import COHORT, INDEX, Cohort, write_cohort
 from eventcargo.cohort.controls import Histories, follow_up
 from eventcargo.cohort.cutting import Cutter, without_duplicates
 from eventcargo.cohort.durations import parse_duration, parse_lookback
@@ -51,7 +51,7 @@ from eventcargo.cohort.thresholds import (
     measured,
     quantile_cuts,
 )
-from eventcargo.cohort.timing import TimingCounts
+from eventcargo.cohort.timing import TimingCounts, write_timing
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning, argument
 from eventcargo.event_kinds import EventKinds
 from eventcargo.events import EventDataset, known_columns
@@ -345,8 +345,7 @@ class _Builder:
         write_cohort(out / COHORT, cohort, summary.to_dict())
         with atomic_file(out / INDEX) as target:
             table.write_parquet(target)
-        with atomic_file(out / TIMING) as target:
-            timing.write_parquet(target)
+        write_timing(out, timing)
         for name in summary.labels_also_events:
             _warn(f"label {name!r} is also an event type: earlier ones may be found as its cause")
         return CohortData(EventDataset.load(out), summary, table, timing)

@@ -4,18 +4,25 @@ An event type that first occurs almost only after its outcome records it, and do
 subjects with the outcome, against their first outcome of that label: events of one are not independent.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from eventcargo.cohort.config import TIMING
 from eventcargo.cohort.outcomes import Outcomes
 from eventcargo.cohort.segments import by_owner, members
 from eventcargo.cohort.spool import Rows
 from eventcargo.leaks.late import TIMES
+from eventcargo.sealed_tables import read_table, write_table
 
 SCHEMA: dict[str, Any] = {"label": pl.Int32, "event": pl.Int32, **dict.fromkeys(TIMES, pl.Int64)}
+
+
+COLUMNS = {"label": pl.String(), "event": pl.String(), **dict.fromkeys(TIMES, pl.Int64())}
+"""Columns of the finished table."""
 
 
 class TimingCounts:
@@ -60,6 +67,16 @@ class TimingCounts:
             label=pl.Series(label_names, dtype=pl.String).gather(total["label"]),
             event=pl.Series(event_names, dtype=pl.String).gather(total["event"]),
         ).sort("label", "event")
+
+
+def write_timing(folder: Path, timing: pl.DataFrame) -> None:
+    """Write the table to a folder of sequences or of a run."""
+    write_table(folder / TIMING, timing.select(pl.col(name).cast(kind) for name, kind in COLUMNS.items()))
+
+
+def read_timing(folder: Path) -> pl.DataFrame:
+    """The table of a folder."""
+    return read_table(folder / TIMING, COLUMNS, "make the cohort again", is_sealed=False)
 
 
 def _first_of_each(outcomes: Outcomes) -> NDArray[np.int64]:

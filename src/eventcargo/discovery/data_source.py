@@ -4,6 +4,7 @@ Sequences that `update` added are kept as they were read, in RUN/added; with the
 of several tables.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import eventcargo.cohort
 import eventcargo.leaks
 from eventcargo.cohort.config import COHORT, TIMING, Cohort, read_cohort
 from eventcargo.discovery.run_folder import write_cohort_of_run
-from eventcargo.errors import ConfigError, DataError
+from eventcargo.errors import ConfigError, DataError, shown_value
 from eventcargo.files import read_document, write_document
 from eventcargo.io.config import ReadConfig
 from eventcargo.io.shards import find_shards
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 SOURCE, FORMAT, FORMAT_VERSION = "data.json", "eventcargo-data", 1
 
-ADDED = "added"
+ADDED, PART_NAME = "added", re.compile(r"\d{4,9}")
 """Folder, in that of a run, with the sequences that were added to its data."""
 
 LIKE_RUN = ("sequence_id", "time", "event", "label", "unknown_labels", "values", "static", "parents")
@@ -237,7 +238,14 @@ def added(run: Path) -> tuple[Added, ...]:
     if not path.exists():
         return ()
     content = read_document(path, FORMAT, FORMAT_VERSION, "name the table of events").get(ADDED, [])
-    return parse_as(tuple[Added, ...], content, f"{path}: {ADDED}")
+    parts: tuple[Added, ...] = parse_as(tuple[Added, ...], content, f"{path}: {ADDED}")
+    for part in parts:
+        if not PART_NAME.fullmatch(part.folder):
+            raise DataError(
+                f"{path} names the folder {shown_value(part.folder, 40)} in {ADDED}/, whose folders have "
+                "numbers such as 0001; put the file back, or start the run again in a new folder"
+            )
+    return parts
 
 
 def has_source(run: Path) -> bool:
@@ -349,10 +357,9 @@ def join_timing(*tables: "pl.DataFrame | None") -> "pl.DataFrame | None":
 
 
 def _timing_in(folder: Path) -> "pl.DataFrame | None":
-    import polars as pl
+    from eventcargo.cohort.timing import read_timing
 
-    path = folder / TIMING
-    return pl.read_parquet(path) if path.is_file() else None
+    return read_timing(folder) if (folder / TIMING).exists() else None
 
 
 def read(

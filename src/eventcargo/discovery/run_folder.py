@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import eventcargo.rules
 from eventcargo import io
 from eventcargo.checksums import file_checksum
-from eventcargo.cohort.config import COHORT, TIMING, Cohort, write_cohort
+from eventcargo.cohort.config import COHORT, Cohort, write_cohort
 from eventcargo.discovery.artefacts import Artefacts
 from eventcargo.durations import has_more_time
 from eventcargo.errors import ConfigError, DataError, EventCargoWarning, counted
-from eventcargo.files import atomic_file, check_same_settings, read_document, sweep, write_document
+from eventcargo.files import check_same_settings, read_document, sweep, write_document
 from eventcargo.typed import parse_as
 from eventcargo.verdicts import Verdict, verdict_notes, write_verdicts
 
@@ -119,8 +119,9 @@ def write_cohort_of_run(
     """Write how the sequences of a run were cut, and what occurs before and after their outcomes."""
     write_cohort(folder / COHORT, cohort, summary)
     if timing is not None:
-        with atomic_file(folder / TIMING) as target:
-            timing.write_parquet(target)
+        from eventcargo.cohort.timing import write_timing
+
+        write_timing(folder, timing)
 
 
 def write_fused(

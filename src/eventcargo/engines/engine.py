@@ -10,7 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from eventcargo.engines.work import Timed, Work
+from eventcargo.engines.seals import discard_damaged
+from eventcargo.engines.work import PLAN_FILE, Timed, Work
 from eventcargo.errors import DataError, EventCargoError, counted
 from eventcargo.files import read_document, write_document
 from eventcargo.release import RELEASE
@@ -71,7 +72,8 @@ class Engine(ABC):
     def workspace(self, stage: str, plan: Mapping[str, Any]) -> Iterator[Path]:
         """The folder of a stage's work, deleted at its end; after a kill or an error, finished units stay.
 
-        They are used again if they follow from the same `plan` under the same time limit.
+        They are used again if they follow from the same `plan` under the same time limit and are as their
+        seals say; what is damaged is done again, with a warning.
         """
         if self.folder is None:
             with tempfile.TemporaryDirectory(prefix="eventcargo-") as home:
@@ -119,9 +121,10 @@ def poisonous(units: Sequence[int], work: Work[Any]) -> UnitError:
 
 def _begin(folder: Path, plan: Mapping[str, Any]) -> None:
     """Make the folder of a stage, without what was left there by work of another plan."""
-    path, wanted = folder / "plan.json", json.loads(json.dumps({**plan, "release": RELEASE}))
+    path, wanted = folder / PLAN_FILE, json.loads(json.dumps({**plan, "release": RELEASE}))
     with suppress(DataError):
         if read_document(path, *PLAN) == wanted:
+            discard_damaged(folder)
             return
     shutil.rmtree(folder, ignore_errors=True)
     write_document(path, *PLAN, wanted)

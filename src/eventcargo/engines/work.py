@@ -14,14 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from eventcargo.deadline import NEVER, Deadline
+from eventcargo.engines.seals import seal
 from eventcargo.errors import DataError
-from eventcargo.files import atomic_folder, read_document, write_document
+from eventcargo.files import atomic_file, atomic_folder, read_document, write_document
 
 State = TypeVar("State")
 
-INPUTS = "inputs"
-"""The folder, in that of a work, with what its units read."""
+INPUTS, PLAN_FILE = "inputs", "plan.json"
+"""In the folder of a work: what its units read (a folder), and what they follow from (a file)."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,13 @@ class Work(ABC, Generic[State]):
         except (OSError, DataError):
             if not self.is_done(unit):
                 raise
+        self._seal(self.path(unit))
         return unit
+
+    def _seal(self, path: Path) -> None:
+        """Seal a file in the folder of this work, if the folder can be taken up again."""
+        if path.parent == self.folder and path.exists() and (self.folder / PLAN_FILE).exists():
+            seal(path)
 
     def timed(self, unit: int) -> "Timed":
         """Do a unit, and tell how long that took."""
@@ -112,6 +122,7 @@ class Work(ABC, Generic[State]):
         except (OSError, DataError):
             if not target.exists():  # or else another driver was quicker
                 raise
+        self._seal(target)
 
     def prepared(self, make: Callable[[], State]) -> State:
         """The inputs: made, or opened if another process has made and written them."""
@@ -143,7 +154,24 @@ def write_unit(path: Path, content: Mapping[str, Any]) -> None:
 
 def read_unit(path: Path) -> dict[str, Any]:
     """What a unit found."""
-    return read_document(path, *UNIT)
+    return read_document(path, *UNIT, "delete it, and it is done again on resume")
+
+
+def write_arrays(path: Path, **arrays: NDArray[Any]) -> None:
+    """Write what a unit found as arrays."""
+    with atomic_file(path) as target, target.open("wb") as sink:
+        np.savez(sink, allow_pickle=False, **arrays)
+
+
+def read_arrays(path: Path, *names: str) -> tuple[NDArray[Any], ...]:
+    """The arrays of a unit; a file that is damaged is refused by name."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return tuple(arrays[name] for name in names)
+    except Exception as error:  # numpy, zipfile and the parser of headers raise many kinds
+        raise DataError(
+            f"{path} is damaged ({type(error).__name__}); delete it, and it is done again on resume"
+        ) from None
 
 
 def moment(deadline: Deadline) -> float:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from eventcargo.batches import Batch
-from eventcargo.errors import DataError
+from eventcargo.errors import DataError, counted
 from eventcargo.models.base_rates import ValueScales
 from eventcargo.models.calibration import Calibration
 from eventcargo.models.density import Densities, DensityModel, HidingChanges, names_fingerprint
@@ -26,6 +26,7 @@ from eventcargo.models.label_head import LabelHead, LabelQueries
 from eventcargo.models.linear.hiding import hiding
 from eventcargo.models.linear.term import LinearTerm
 from eventcargo.models.pretrained import tensors_fingerprint
+from eventcargo.models.tensors import check_ids
 
 TERM, FOCUSED = "linear.", "focused."
 """Prefixes of the tensors of the linear term and of the focused networks in a saved model."""
@@ -335,8 +336,27 @@ def _taken_out(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def fill(model: LabelModel, tensors: dict[str, Tensor], folder: Path) -> None:
+    _check_terms(model, folder)
     try:
         model.load_state_dict(tensors)
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
         raise DataError(f"{folder} holds weights that do not match its config.json: {reason}") from None
+
+
+def _check_terms(model: LabelModel, folder: Path) -> None:
+    """Refuse fitted terms for another number of event types or labels than the model has."""
+    n_ids, n_labels = len(model.vocabulary), len(model.label_names)
+    for what, term in (("a linear term", model.linear), ("focused networks", model.focused)):
+        if term is not None and term.size != n_ids:
+            raise DataError(
+                f"{folder} has {what} for {term.size:,} ids and a vocabulary of {n_ids:,}; copy the model's "
+                "whole folder again, or train again"
+            )
+    if model.linear is not None and len(model.linear.bias) != n_labels:
+        raise DataError(
+            f"{folder} has a linear term for {counted(len(model.linear.bias), 'label')} and names "
+            f"{counted(n_labels, 'label')}; copy the model's whole folder again, or train again"
+        )
+    if model.focused is not None:
+        check_ids(torch.from_numpy(model.focused.labels), n_labels, f"{folder}: labels of focused networks")

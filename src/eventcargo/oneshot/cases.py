@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,24 +28,30 @@ from eventcargo.deadline import NEVER, Deadline
 from eventcargo.edges import POLARITIES
 from eventcargo.engines.engine import Engine
 from eventcargo.engines.local import engine_or
-from eventcargo.engines.work import Work, moment
+from eventcargo.engines.work import Work, moment, read_arrays, write_arrays
 from eventcargo.errors import DataError, EventCargoWarning, counted
 from eventcargo.events import EventDataset
-from eventcargo.files import atomic_file, read_document, write_document
+from eventcargo.files import read_document, write_document
 from eventcargo.models.density import DensityModel, walk
 from eventcargo.models.loading import load_model
 from eventcargo.models.threads import one_thread
 from eventcargo.oneshot.config import CasesConfig
 from eventcargo.oneshot.total import reach
 from eventcargo.progress import OnProgress
+from eventcargo.sealed_tables import read_table, write_table
 from eventcargo.shared_data import share_data, shared_data
-from eventcargo.typed import parse_as
+from eventcargo.typed import parse_as, show
 
 AT_ONCE = 16_384
 """Sequences that are searched in one unit of work."""
 
 LIMITS, LIMITS_FORMAT = "limits.json", ("eventcargo-case-limits", 1)
 """File of a folder of edges with the thresholds of its cases, its format and version."""
+
+CASE_COLUMNS = {"row": pl.Int64(), "label": pl.Int64(), "polarity": pl.String()}
+"""Columns of the table of cases."""
+
+AGAIN = "extract the edges again, or run discover in a new folder"
 
 ALL, NONE = 2**32 - 1, -1
 """Seeds that all sequences, and that none are below: seeds are checksums of 32 bits."""
@@ -82,7 +89,7 @@ class CaseLimits:
     @classmethod
     def read(cls, folder: Path, labels: Sequence[str]) -> "CaseLimits":
         """The thresholds of a folder of edges, for the labels of a model."""
-        path, again = folder / LIMITS, "extract the edges again, or run discover in a new folder"
+        path, again = folder / LIMITS, AGAIN
         if not path.exists():
             raise DataError(
                 f"{folder} does not say how its sequences were chosen: it has no {LIMITS}, so it was written "
@@ -92,10 +99,18 @@ class CaseLimits:
         positives, ties = (
             parse_as(list[int], content.get(name), f"{path}: {name}") for name in ("positives", "ties")
         )
-        least = parse_as(list[str], content.get("least"), f"{path}: least")
+        least = _numbers(content.get("least"), f"{path}: least")
         if content.get("labels") != list(labels) or {len(positives), len(least), len(ties)} != {len(labels)}:
             raise DataError(f"{path} is of other labels than the model; {again}")
         return cls(np.array(positives, np.int64), np.array(least, np.float64), np.array(ties, np.int64))
+
+
+def _numbers(texts: Any, where: str) -> list[float]:
+    """Numbers that JSON holds as text, because some are infinite."""
+    try:
+        return [float(text) for text in parse_as(list[str], texts, where)]
+    except ValueError:
+        raise DataError(f"{where} is {show(texts)}, not a list of numbers as text; {AGAIN}") from None
 
 
 @dataclass(frozen=True)
@@ -114,19 +129,22 @@ class Cases:
 def write_cases(path: Path, cases: Cases) -> None:
     """Write cases as a table of rows, labels and polarities."""
     pairs = {name: getattr(cases, name).nonzero() for name in POLARITIES}
-    table = pl.concat(
-        pl.DataFrame({"row": rows.astype(np.int64), "label": labels.astype(np.int64)}).with_columns(
-            polarity=pl.lit(name)
-        )
-        for name, (rows, labels) in pairs.items()
+    write_table(
+        path,
+        pl.concat(
+            pl.DataFrame({"row": rows.astype(np.int64), "label": labels.astype(np.int64)}).with_columns(
+                polarity=pl.lit(name)
+            )
+            for name, (rows, labels) in pairs.items()
+        ),
     )
-    with atomic_file(path) as target:
-        table.write_parquet(target)
 
 
 def read_cases(path: Path, shape: tuple[int, int]) -> Cases:
     """The cases of a table, for this many sequences and labels."""
-    table = pl.read_parquet(path)
+    table = read_table(path, CASE_COLUMNS, AGAIN)
+    if not (_are_below(table["row"], shape[0]) and _are_below(table["label"], shape[1])):
+        raise DataError(f"{path} has cases of other sequences or labels than those of the data; {AGAIN}")
     parts = {name: table.filter(polarity=name) for name in POLARITIES}
     return Cases(
         **{
@@ -134,6 +152,10 @@ def read_cases(path: Path, shape: tuple[int, int]) -> Cases:
             for name, part in parts.items()
         }
     )
+
+
+def _are_below(numbers: pl.Series, n: int) -> bool:
+    return bool(((numbers >= 0) & (numbers < n)).all())
 
 
 def select_cases(
@@ -309,26 +331,25 @@ class CaseWork(Work[CaseSearch]):
         with one_thread():
             best, unreached = state.nearest(unit * AT_ONCE, self.deadline)
         found = [nearest.best() for nearest in best]
-        with atomic_file(self.path(unit)) as target, target.open("wb") as sink:
-            np.savez(
-                sink,
-                rows=np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in found)]),
-                values=np.concatenate([np.zeros(0), *(values for _, values in found)]),
-                ends=np.cumsum([len(rows) for rows, _ in found], dtype=np.int64),
-                unreached=np.array(unreached),
-            )
+        write_arrays(
+            self.path(unit),
+            rows=np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in found)]),
+            values=np.concatenate([np.zeros(0), *(values for _, values in found)]),
+            ends=np.cumsum([len(rows) for rows, _ in found], dtype=np.int64),
+            unreached=np.array(unreached),
+        )
 
     def path(self, unit: int) -> Path:
         return self.folder / f"cases-{unit:05}.npz"
 
     def read(self, unit: int, best: "list[_Nearest]", seeds: Ints) -> int:
         """Add what a unit found to the best so far; how many of its sequences were not reached."""
-        with np.load(self.path(unit), allow_pickle=False) as file:
-            ends = file["ends"][:-1]
-            parts = zip(np.split(file["rows"], ends), np.split(file["values"], ends), strict=True)
-            for nearest, (rows, values) in zip(best, parts, strict=True):
-                nearest.add(rows, values, seeds[rows])
-            return int(file["unreached"])
+        names = ("rows", "values", "ends", "unreached")
+        all_rows, all_values, ends, unreached = read_arrays(self.path(unit), *names)
+        parts = zip(np.split(all_rows, ends[:-1]), np.split(all_values, ends[:-1]), strict=True)
+        for nearest, (rows, values) in zip(best, parts, strict=True):
+            nearest.add(rows, values, seeds[rows])
+        return int(unreached)
 
 
 def _marked(rows: Ints, labels: Ints, shape: tuple[int, int]) -> sp.csr_array:

@@ -31,6 +31,7 @@ from eventcargo.oneshot.scores import EventScores
 from eventcargo.oneshot.shard_work import Scoring, ShardWork, Task, workers_of
 from eventcargo.oneshot.thresholds import fit_pooled_threshold
 from eventcargo.progress import OnProgress
+from eventcargo.typed import parse_as
 
 PREFIX_THRESHOLD, THRESHOLD = "threshold.json", ("eventcargo-threshold", 1)
 """The file of the pooled threshold, its format and version."""
@@ -235,7 +236,8 @@ def _pooled_threshold(
             _prefix_scores(model, data.select(rows), config, seeds[rows])
         ).threshold
         write_document(path, *THRESHOLD, {"threshold": threshold})
-    return float(read_document(path, *THRESHOLD, "extract the edges again")["threshold"])
+    content = read_document(path, *THRESHOLD, "extract the edges again")
+    return float(parse_as(float, content.get("threshold"), f"{path}: threshold"))
 
 
 def _prefix_scores(

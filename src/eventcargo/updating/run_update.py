@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eventcargo.cohort.config import TIMING
+from eventcargo.cohort.timing import write_timing
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.data_source import (
     ADDED,
@@ -44,7 +44,6 @@ from eventcargo.drift import Drift, DriftConfig, find_drift, read_drift, write_d
 from eventcargo.engines import EngineConfig, make_engine
 from eventcargo.errors import ConfigError, DataError, argument, counted
 from eventcargo.events import EventDataset
-from eventcargo.files import atomic_file
 from eventcargo.io.config import ReadConfig
 from eventcargo.io.labels import is_wide
 from eventcargo.io.sources import open_sources
@@ -282,8 +281,7 @@ class _Update:
             shutil.rmtree(folder)
         new.save(folder)
         if timing is not None:
-            with atomic_file(folder / TIMING) as target:
-                timing.write_parquet(target)
+            write_timing(folder, timing)
         return Added(name, fingerprint, len(new), *origin)
 
     def _record(self, joined: EventDataset, note: dict[str, Any]) -> None:

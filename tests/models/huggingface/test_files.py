@@ -8,8 +8,9 @@ import peft
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 
-from eventcargo import ConfigError, DataError
+from eventcargo import ConfigError, DataError, EventCargoWarning
 from eventcargo.models.huggingface.backbone import Backbone, read_backbone
 from eventcargo.models.huggingface.config import BackboneConfig
 from eventcargo.models.huggingface.files import BackboneFiles
@@ -243,3 +244,61 @@ def test_a_file_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model").write_text("")
     with pytest.raises(DataError, match="model is no folder; give the folder of a model of transformers"):
         BackboneFiles.find(tmp_path / "model")
+
+
+def _changed(folder: Path, change: Any) -> None:
+    """Change the tensors of the one file of weights in a folder."""
+    (path,) = folder.glob("*.safetensors")
+    tensors = load_file(path)
+    save_file(change(tensors), path, {"format": "pt"})
+
+
+def test_weights_that_are_no_numbers_are_refused_with_the_first(base: Path, tmp_path: Path) -> None:
+    shutil.copytree(base, tmp_path / "base")
+    _changed(
+        tmp_path / "base", lambda own: {**own, "model.norm.weight": own["model.norm.weight"] * torch.nan}
+    )
+    with pytest.raises(DataError, match=r"base has NaN or infinity in the weight 'model.norm.weight'"):
+        read_backbone(tmp_path / "base", NAMES)
+
+
+def test_weights_without_a_place_are_told(base: Path, tmp_path: Path) -> None:
+    shutil.copytree(base, tmp_path / "base")
+    _edit(tmp_path / "base" / "config.json", num_hidden_layers=1)
+    with pytest.warns(EventCargoWarning, match=r"base has 9 weights without a place .* 'model.layers.1"):
+        read_backbone(tmp_path / "base", NAMES)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda own: dict(list(own.items())[1:]), "lacks 1 weight of its adapter, such as 'base_model"),
+        (lambda own: {**own, "more": torch.zeros(2)}, "has no place for 1 weight of its adapter, .* 'more'"),
+        (lambda own: {name: one * torch.nan for name, one in own.items()}, "NaN|NaNs"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Found missing adapter keys")
+def test_an_adapter_with_other_weights_is_refused(
+    adapter: Path, tmp_path: Path, change: Any, words: str
+) -> None:
+    shutil.copytree(adapter, tmp_path / "adapter")
+    _changed(tmp_path / "adapter", change)
+    with pytest.raises(DataError, match=words):
+        read_backbone(tmp_path / "adapter", NAMES)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors.index.json"])
+def test_a_file_that_its_library_stumbles_over_is_refused_in_plain_words(tmp_path: Path, name: str) -> None:
+    llama(7).save_pretrained(tmp_path, max_shard_size="8KB")
+    write_tokenizer(tmp_path, IDS)
+    if name == "config.json":
+        (tmp_path / name).unlink()
+        (tmp_path / name).mkdir()
+        words = r"config\.json cannot be read: Is a directory; copy the whole folder again"
+    else:
+        content = json.loads((tmp_path / name).read_text())
+        content["weight_map"]["lm_head.weight"] = {}
+        (tmp_path / name).write_text(json.dumps(content))
+        words = r"its library fails at what a file holds \(TypeError\); copy the whole folder again"
+    with pytest.raises(DataError, match=words):
+        read_backbone(tmp_path, NAMES)

@@ -182,7 +182,7 @@ def test_a_json_object_with_other_ids_is_refused_with_the_name(
 
 
 def test_a_missing_json_object_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"none\.json cannot be read: No such file"):
+    with pytest.raises(DataError, match=r"none\.json does not exist; give a JSON object of ids"):
         _read(tmp_path, ids=str(tmp_path / "none.json"))
 
 
@@ -270,3 +270,42 @@ def test_a_token_that_ends_sequences_does_not_mean_unknown(tmp_path: Path) -> No
 def test_codes_and_a_json_object_together_are_refused_with_both() -> None:
     with pytest.raises(ConfigError, match=r"codes='a' and ids='b': give one"):
         BackboneConfig(codes="a", ids="b")
+
+
+def test_a_vocabulary_of_lines_that_is_no_text_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_bytes("leak\nTür\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"vocab\.txt is not UTF-8 text: .*; copy the tokenizer again"):
+        _read(tmp_path, ("leak",))
+
+
+def test_a_token_in_two_lines_is_refused_with_both(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("leak\nP0300\nleak\n")
+    with pytest.raises(DataError, match=r"vocab\.txt has 'leak' in lines 1 and 3"):
+        _read(tmp_path, ("leak",))
+
+
+def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("a\u2028b\nleak\n", "utf-8")
+    assert _read(tmp_path, ("leak", "a\u2028b")).events == {"leak": 1, "a\u2028b": 0}
+
+
+@pytest.mark.parametrize("odd", ["7", 1.5, True])
+def test_an_id_in_the_config_that_is_no_whole_number_is_refused(tmp_path: Path, odd: Any) -> None:
+    stated = _stated(bos=odd, eos=None, pad=None)
+    with pytest.raises(DataError, match=r"config.json gives BOS the id .*, which is no whole number"):
+        _read(tmp_path, ids=_mapping(tmp_path, {"leak": 7}), stated=stated)
+
+
+def test_codes_whose_ids_are_no_whole_numbers_are_refused(tmp_path: Path) -> None:
+    codes = pl.DataFrame({"code": ["leak"], "code/vocab_index": [7.5]})
+    codes.write_parquet(tmp_path / "codes.parquet")
+    with pytest.raises(DataError, match="has 'code/vocab_index' as double; ids are whole numbers"):
+        _read(tmp_path, codes=str(tmp_path / "codes.parquet"))
+
+
+def test_a_tokenizer_that_fails_at_a_name_is_refused_with_the_name(tmp_path: Path) -> None:
+    write_tokenizer(tmp_path, IDS)
+    text = (tmp_path / "tokenizer.json").read_text().replace('"unk_token":"<unk>"', '"unk_token":"none"')
+    (tmp_path / "tokenizer.json").write_text(text.replace('"unk_token": "<unk>"', '"unk_token": "none"'))
+    with pytest.raises(DataError, match=r"tokenizer\.json cannot look up 'never seen': .*UNK"):
+        _read(tmp_path, ("never seen",))

@@ -14,12 +14,19 @@ from eventcargo.errors import DataError
 from eventcargo.models.focused.network import FocusedNetwork
 from eventcargo.models.focused.projection import EMPTY, Projection, project
 from eventcargo.models.linear.folds import N_FOLDS
+from eventcargo.models.tensors import ANY, check_ids, check_tensors
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 HELD_FOLD = N_FOLDS - 1
 """The fold that networks do not learn from."""
+
+NETWORKS = "the focused networks"
+"""What errors are about."""
+
+PIECEWISE = ("counts", "places", "times")
+"""What networks see in pieces."""
 
 AT_ONCE = 1_024
 """Projected sequences of a label that go through its network at once."""
@@ -103,17 +110,32 @@ class FocusedTerm:
             raise DataError(
                 f"no focused network: the tensor {missing[0]!r} is missing among {sorted(tensors)}"
             )
+        _check_kinds(tensors)
         size, max_events = tensors["shape"].tolist()
         weights = {
             name.removeprefix("network."): value
             for name, value in tensors.items()
             if name.startswith("network.")
         }
-        edges = [weights[f"edges_{name}"] for name in ("counts", "places", "times")]
+        edges = [weights[f"edges_{name}"] for name in PIECEWISE]
         width, labels = weights["enter"].shape[2], tensors["labels"].cpu().numpy()
         network = FocusedNetwork(edges, width, [0] * len(labels))
-        network.load_state_dict(weights)
+        expected = {name: (own.dtype, tuple(own.shape)) for name, own in network.state_dict().items()}
+        check_tensors(weights, expected, NETWORKS)
+        network.load_state_dict({name: weights[name] for name in expected})
         return cls(size, max_events, labels, tensors["candidates"].cpu().numpy(), network.eval())
+
+
+def _check_kinds(tensors: Mapping[str, Tensor]) -> None:
+    """Refuse tensors of other types and shapes than those of networks, and candidates without an id."""
+    pieces = {f"network.edges_{name}": (torch.float32, (ANY, ANY, ANY)) for name in PIECEWISE}
+    pairs = {"labels": (torch.int64, (ANY,)), "candidates": (torch.int64, (ANY, ANY))}
+    check_tensors(tensors, {"shape": (torch.int64, (2,)), **pairs, **pieces}, NETWORKS)
+    shape = tuple(tensors["candidates"].shape)
+    same = {"labels": (torch.int64, shape[:1]), "network.enter": (torch.float32, (shape[0], ANY, ANY))}
+    same |= dict.fromkeys(pieces, (torch.float32, (*shape, ANY)))
+    check_tensors(tensors, same, NETWORKS)
+    check_ids(tensors["candidates"].reshape(-1), int(tensors["shape"][0]), f"{NETWORKS}: their candidates")
 
 
 def slots_of(candidates: Ints, size: int) -> Ints:

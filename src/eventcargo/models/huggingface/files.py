@@ -4,6 +4,7 @@ Weights are read from safetensors alone: a pickle runs whatever its writer wante
 into the model that it was made for, which must be on this machine.
 """
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +13,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from safetensors import safe_open
 from torch import float32, nn
 
 from eventcargo.checksums import check_file, file_checksum
-from eventcargo.errors import ConfigError, DataError, argument, counted, shown_value
-from eventcargo.files import parse_json
+from eventcargo.errors import ConfigError, DataError, argument, counted, shown_value, warn
+from eventcargo.files import read_json
 
 CONFIG, ADAPTER = "config.json", "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
@@ -26,6 +28,9 @@ BASE_FOLDER, ADAPTER_FOLDER = "base", "adapter"
 
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 """How files of pickled weights end."""
+
+LONGEST = 600
+"""Characters of what another library says."""
 
 MERGED = ("LORA",)
 """Kinds of adapters that are merged."""
@@ -78,7 +83,7 @@ class BackboneFiles:
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    content = parse_json(path.read_bytes(), path)
+    content = read_json(path, "copy the whole folder again")
     if not isinstance(content, dict):
         raise DataError(f"{path} holds {shown_value(content, 40)}; the folder is no model of transformers")
     return content
@@ -140,15 +145,43 @@ def _read(folder: Path) -> nn.Module:
         with without_bars():
             model, report = auto.from_pretrained(folder, dtype=float32, output_loading_info=True, **options)
     except Exception as error:  # transformers raises many kinds for a damaged folder
-        raise DataError(f"{folder} is not a causal model of transformers: {error}") from None
+        raise DataError(f"{folder} is not a causal model of transformers: {_reason(error)}") from None
+    _warn_of_unused(folder, sorted(report["unexpected_keys"]))
     missing = sorted(report["missing_keys"])
     if missing:
         raise DataError(
             f"{folder} lacks {counted(len(missing), 'weight')} of the model, such as {missing[0]!r}; give a "
             "causal language model with all of its weights"
         )
+    _check_finite(model, folder)
     whole: nn.Module = model
     return whole
+
+
+def _warn_of_unused(folder: Path, names: list[str]) -> None:
+    """Warn of weights without a place in the model: its config.json may be that of a smaller one."""
+    if names:
+        warn(
+            f"{folder} has {counted(len(names), 'weight')} without a place in the model that its {CONFIG} "
+            f"describes, such as {names[0]!r}; they are not used"
+        )
+
+
+def _check_finite(model: nn.Module, folder: Path) -> None:
+    """Refuse weights that are no numbers: with one of them, all that the model says is none."""
+    for name, weight in model.named_parameters():
+        if not weight.isfinite().all():
+            raise DataError(f"{folder} has NaN or infinity in the weight {name!r}; copy the folder again")
+
+
+def _reason(error: Exception) -> str:
+    """Why another library cannot read a folder, in short; what tells of its innards alone is left out."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"a file that it names cannot be read: {error.strerror}; copy the whole folder again"
+    if isinstance(error, TypeError | AttributeError | LookupError | AssertionError):
+        return f"its library fails at what a file holds ({type(error).__name__}); copy the whole folder again"
+    text = re.sub(r"<class '(\w+)'>", r"\1", str(error).strip())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 @contextmanager
@@ -171,10 +204,26 @@ def _merged(model: nn.Module, adapter: Path) -> nn.Module:
         raise ConfigError("an adapter needs `peft`; pip install 'eventcargo[hf]'") from None
     try:
         with_adapter = peft.PeftModel.from_pretrained(model, adapter, local_files_only=True)
+        _check_same_weights(adapter, set(peft.get_peft_model_state_dict(with_adapter)))
         merged: nn.Module = with_adapter.merge_and_unload(safe_merge=True)
+    except DataError:
+        raise
     except Exception as error:  # peft raises many kinds for a damaged folder
-        raise DataError(f"{adapter} is not an adapter of its model: {error}") from None
+        raise DataError(f"{adapter} is not an adapter of its model: {_reason(error)}") from None
+    _check_finite(merged, adapter)
     return merged
+
+
+def _check_same_weights(adapter: Path, wanted: set[str]) -> None:
+    """Refuse an adapter without all of its weights, or with others: peft would leave them out."""
+    with safe_open(adapter / ADAPTER_WEIGHTS, framework="pt") as source:
+        found = set(source.keys())
+    for names, words in ((wanted - found, "lacks"), (found - wanted, "has no place for")):
+        if names:
+            raise DataError(
+                f"{adapter} {words} {counted(len(names), 'weight')} of its adapter, such as {min(names)!r}; "
+                "copy the whole folder again"
+            )
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventcargo.errors import ConfigError, DataError, argument, counted, shown_value
-from eventcargo.files import parse_json
+from eventcargo.files import read_json
 from eventcargo.models.huggingface.config import NONE, BackboneConfig
 from eventcargo.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 
@@ -32,6 +32,9 @@ NO_ID = -1
 
 SHOWN = 5
 """Names in a message."""
+
+LONGEST = 300
+"""Characters of what another library says."""
 
 FindIds = Callable[[str], set[int]]
 """From a name to the ids it may have: none, one, or several that cannot be told apart."""
@@ -149,13 +152,7 @@ def _in_table(ids: Mapping[str, int]) -> FindIds:
 
 def _read_mapping(path: Path) -> dict[str, int]:
     """A JSON object of ids by name."""
-    try:
-        content = parse_json(path.read_bytes(), path)
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be read: {error.strerror}; give a JSON object of ids by name"
-        ) from None
-    return _checked_table(content, path)
+    return _checked_table(read_json(path, "give a JSON object of ids by name"), path)
 
 
 def _checked_table(content: Any, path: Path) -> dict[str, int]:
@@ -180,6 +177,8 @@ def _read_codes(path: Path) -> dict[str, int]:
             f"{path} has no columns {CODE!r} and {INDEX!r}: {reason}; give the codes.parquet of the data "
             "that the model was trained on"
         ) from None
+    if not pa.types.is_integer(table[INDEX].type):
+        raise DataError(f"{path} has {INDEX!r} as {table[INDEX].type}; ids are whole numbers")
     ids: dict[str, int] = {}
     for name, at in zip(*(table[column].to_pylist() for column in (CODE, INDEX)), strict=True):
         if name is None or at is None:
@@ -196,12 +195,29 @@ def _open_tokenizer(folder: Path) -> tuple[Path, FindIds]:
     if (folder / VOCAB_JSON).exists():
         return folder / VOCAB_JSON, _in_vocabulary(_read_mapping(folder / VOCAB_JSON))
     if (folder / VOCAB_TEXT).exists():
-        lines = (folder / VOCAB_TEXT).read_text("utf-8").splitlines()
-        return folder / VOCAB_TEXT, _in_vocabulary({line: at for at, line in enumerate(lines)})
+        return folder / VOCAB_TEXT, _in_vocabulary(_read_lines(folder / VOCAB_TEXT))
     raise DataError(
         f"{folder} holds no tokenizer: no {TOKENIZER}, {VOCAB_JSON} or {VOCAB_TEXT}; give the ids of event "
         f"types by {argument('codes')} or {argument('ids')}"
     )
+
+
+def _read_lines(path: Path) -> dict[str, int]:
+    """The ids of a vocabulary with a token in each line; a token in two lines is refused."""
+    try:
+        lines = path.read_text("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 text: {error.reason}; copy the tokenizer again") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}; copy the tokenizer again") from None
+    ids: dict[str, int] = {}
+    for at, line in enumerate(lines[:-1] if lines[-1] == "" else lines):
+        if ids.setdefault(line, at) != at and line.strip():
+            raise DataError(
+                f"{path} has {shown_value(line, 40)} in lines {ids[line] + 1:,} and {at + 1:,}; copy the "
+                "tokenizer again"
+            )
+    return ids
 
 
 def _in_vocabulary(ids: Mapping[str, int]) -> FindIds:
@@ -216,15 +232,18 @@ def _in_tokenizer(path: Path) -> FindIds:
     except ImportError:
         raise ConfigError("this model needs `transformers`; pip install 'eventcargo[hf]'") from None
     except Exception as error:  # tokenizers raises plain exceptions
-        raise DataError(f"{path} is not a tokenizer: {error}") from None
+        raise DataError(f"{path} is not a tokenizer: {error!s:.{LONGEST}}") from None
     tokenizer.no_padding()  # a tokenizer may pad all texts to one length, so that none is a single token
     token = _unknown_token(path)
     unknown = None if token is None else tokenizer.token_to_id(token)
 
     def find(name: str) -> set[int]:
-        made = (tokenizer.encode(text, add_special_tokens=False) for text in (name, f" {name}"))
+        try:
+            made = [tokenizer.encode(text, add_special_tokens=False) for text in (name, f" {name}")]
+            exact = tokenizer.token_to_id(name)
+        except Exception as error:  # tokenizers raises plain exceptions
+            raise DataError(f"{path} cannot look up {shown_value(name, 40)}: {error}") from None
         ids = {one.ids[0] for one in made if len(one.ids) == 1 and one.ids[0] != unknown}
-        exact = tokenizer.token_to_id(name)
         return ids if exact is None else ids | {exact}
 
     return find
@@ -232,7 +251,7 @@ def _in_tokenizer(path: Path) -> FindIds:
 
 def _unknown_token(path: Path) -> str | None:
     """What a tokenizer makes of text that it does not know."""
-    model = parse_json(path.read_bytes(), path).get("model", {})
+    model = read_json(path).get("model", {})
     at = model.get("unk_id")  # of a Unigram model, whose vocabulary is a list of tokens and scores
     return model.get("unk_token") if at is None else model["vocab"][at][0]
 
@@ -274,17 +293,24 @@ def _agreed(mark: str, token: str | None, stated: Any, find: FindIds) -> int | N
         if len(stated) > 1 and token is None:
             raise DataError(f"config.json gives {mark.upper()} the ids {list(stated)}; {_remedy(mark)}")
         stated = stated[0] if len(stated) == 1 else None
+    if stated is not None and (isinstance(stated, bool) or not isinstance(stated, int)):
+        raise DataError(
+            f"config.json gives {mark.upper()} the id {shown_value(stated, 40)}, which is no whole number; "
+            f"{_remedy(mark)}"
+        )
     if token is None:
         return stated
     found = find(token)
     if len(found) != 1:
         raise DataError(
-            f"the tokenizer's {mark.upper()} is {token!r}, which is not in its vocabulary; {_remedy(mark)}"
+            f"the tokenizer's {mark.upper()} is {shown_value(token, 40)}, which is not in its vocabulary; "
+            f"{_remedy(mark)}"
         )
     at = found.pop()
     if stated is not None and stated != at and mark != "pad":
         raise DataError(
-            f"{mark.upper()} is {at} ({token!r}) for the tokenizer and {stated} in config.json; "
+            f"{mark.upper()} is {at} ({shown_value(token, 40)}) for the tokenizer and {stated} in "
+            f"config.json; "
             f"{_remedy(mark)}"
         )
     return at
@@ -296,7 +322,7 @@ def _declared_tokens(folder: Path) -> dict[str, str]:
     unknown = _unknown_token(folder / TOKENIZER) if (folder / TOKENIZER).exists() else None
     for name in TOKENIZER_CONFIGS:
         path = folder / name
-        content = parse_json(path.read_bytes(), path) if path.exists() else {}
+        content = read_json(path) if path.exists() else {}
         for mark in ("bos", "eos", "unk", "pad"):
             token = content.get(f"{mark}_token") if isinstance(content, dict) else None
             text = token.get("content") if isinstance(token, dict) else token

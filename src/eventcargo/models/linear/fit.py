@@ -22,9 +22,8 @@ from eventcargo.binary_matrix import BinaryMatrix
 from eventcargo.deadline import NEVER, Deadline, warn_of_left_out
 from eventcargo.engines.engine import Engine
 from eventcargo.engines.local import engine_or
-from eventcargo.engines.work import Work, moment
+from eventcargo.engines.work import Work, moment, read_arrays, write_arrays
 from eventcargo.events import EventDataset
-from eventcargo.files import atomic_file
 from eventcargo.models.linear.columns import Columns
 from eventcargo.models.linear.family_selection import Choice, Trial
 from eventcargo.models.linear.folds import N_FOLDS, Fold
@@ -130,15 +129,14 @@ class _Fitted:
         """Write the nonzero weights of all fits, one after the other."""
         fits = (self.fit, *self.folds)
         used = [np.flatnonzero(each.weights) for each in fits]
-        with atomic_file(path) as target, target.open("wb") as sink:
-            np.savez(
-                sink,
-                effort=np.array(int(self.effort)),
-                bias=np.array([each.bias for each in fits]),
-                columns=np.concatenate(used),
-                weights=np.concatenate([each.weights[own] for each, own in zip(fits, used, strict=True)]),
-                ends=np.cumsum([len(own) for own in used]),
-            )
+        write_arrays(
+            path,
+            effort=np.array(int(self.effort)),
+            bias=np.array([each.bias for each in fits]),
+            columns=np.concatenate(used),
+            weights=np.concatenate([each.weights[own] for each, own in zip(fits, used, strict=True)]),
+            ends=np.cumsum([len(own) for own in used]),
+        )
 
 
 @dataclass(frozen=True)
@@ -155,12 +153,12 @@ class _Fits:
     def read(cls, paths: Sequence[Path], n_columns: int) -> "_Fits":
         fits = cls([], [], [], [], n_columns)
         for path in paths:
-            with np.load(path, allow_pickle=False) as file:
-                ends = file["ends"][:-1]
-                fits.efforts.append(Effort(int(file["effort"])))
-                fits.bias.append(file["bias"])
-                fits.columns.append(np.split(file["columns"], ends))
-                fits.weights.append(np.split(file["weights"], ends))
+            names = ("effort", "bias", "columns", "weights", "ends")
+            effort, bias, columns, weights, ends = read_arrays(path, *names)
+            fits.efforts.append(Effort(int(effort)))
+            fits.bias.append(bias)
+            fits.columns.append(np.split(columns, ends[:-1]))
+            fits.weights.append(np.split(weights, ends[:-1]))
         return fits
 
     def matrix(self, which: int) -> sp.csr_array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from eventcargo.batches import Batch
 from eventcargo.binary_matrix import BinaryMatrix, tally_numbers
-from eventcargo.features import FAMILIES, Events, Moments, n_keys
+from eventcargo.features import FAMILIES, Events, Moments, n_keys_of
 from eventcargo.ragged import BLOCK, offsets_of
 from eventcargo.scratch import Spool
 
@@ -49,7 +49,7 @@ class RowFeatures:
 
         Features of fewer than `min_support` sequences are left out, most of them here already.
         """
-        end = n_keys(family, size)
+        end = n_keys_of(family, size)
         rough = _RoughCounts(end, sum(map(_n_events, batches)) * window)
         for batch in batches:
             rough.add(FAMILIES[family](Events.from_batch(batch, size), window).keys)

@@ -12,10 +12,14 @@ from torch import Tensor
 
 from eventcargo.batches import Batch
 from eventcargo.errors import DataError, counted
-from eventcargo.features import AT_END, FAMILIES, Events, Moments, chosen_moments
+from eventcargo.features import AT_END, FAMILIES, Events, Moments, chosen_moments, n_keys_of
 from eventcargo.models.linear.folds import Fold
+from eventcargo.models.tensors import ANY, check_ids, check_tensors
 
 Ints = NDArray[np.int64]
+
+TERM = "the linear term"
+"""What errors are about."""
 
 
 class Effort(IntEnum):
@@ -132,6 +136,7 @@ class LinearTerm:
             raise DataError(
                 f"the linear term has features {unknown[0]!r}; this release knows {', '.join(FAMILIES)}"
             )
+        _check_kinds(tensors, names)
         keys = {name: tensors[f"keys.{name}"].cpu().numpy() for name in FAMILIES if name in names}
         n_keys, weights, bias = sum(map(len, keys.values())), tensors["weights"], tensors["bias"]
         if weights.shape != (n_keys, len(bias)):
@@ -140,14 +145,31 @@ class LinearTerm:
                 f"{counted(n_keys, 'feature')} and {counted(len(bias), 'label')}; the file is damaged"
             )
         size, window = tensors["shape"].tolist()
+        if "effort" in tensors:
+            check_tensors(tensors, {"effort": (torch.uint8, (len(bias),))}, TERM)
         folds = _folds(tensors, (n_keys, len(bias)))
         return cls(size, window, keys, weights, bias, tensors.get("effort"), folds)
 
 
+def _check_kinds(tensors: Mapping[str, Tensor], families: Sequence[str]) -> None:
+    """Refuse tensors of other types than those of a term, and keys that no feature has."""
+    check_tensors(tensors, {"shape": (torch.int64, (2,)), "bias": (torch.float32, (ANY,))}, TERM)
+    check_tensors(tensors, {"weights": (torch.float32, (ANY, ANY))}, TERM)
+    check_tensors(tensors, {f"keys.{family}": (torch.int64, (ANY,)) for family in families}, TERM)
+    size = int(tensors["shape"][0])
+    for family in families:
+        check_ids(tensors[f"keys.{family}"], n_keys_of(family, size), f"{TERM}: its keys of {family}")
+
+
 def _folds(tensors: Mapping[str, Tensor], shape: tuple[int, int]) -> tuple[Fold, ...]:
     """The folds among the tensors of a term."""
-    numbers = sorted({int(name.split(".")[1]) for name in tensors if name.startswith("fold.")})
+    numbers = range(len({name.split(".")[1] for name in tensors if name.startswith("fold.")}))
     parts = ("codes", "values", "bias")
+    for number in numbers:
+        codes, values, bias = (f"fold.{number}.{part}" for part in parts)
+        check_tensors(tensors, {codes: (torch.int64, (ANY,)), bias: (torch.float32, shape[1:])}, TERM)
+        check_tensors(tensors, {values: (torch.float32, tuple(tensors[codes].shape))}, TERM)
+        check_ids(tensors[codes], shape[0] * shape[1], f"{TERM}: its codes of fold {number}")
     return tuple(
         Fold.from_tensors({part: tensors[f"fold.{number}.{part}"] for part in parts}, shape)
         for number in numbers
