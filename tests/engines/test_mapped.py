@@ -1,5 +1,6 @@
 """Data several times as large as the memory that a worker may take."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,12 +9,35 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from eventcargo import EventDataset
+from eventcargo import EventDataset, read_graph
 from eventcargo.ragged import Ragged
+
+from tests.reliability import programs
+from tests.reliability.little_memory import NotPermittedError, memory_group
 
 LENGTH, SEQUENCES = 2_000, 5_000
 COLUMNS = LENGTH * SEQUENCES * 12
 """Bytes of event types and times."""
+
+
+def noise(n_sequences: int, length: int, n_types: int, cause: bool = False) -> EventDataset:
+    """Random events; with a `cause`, half of the sequences have the event type E0, and with it a label."""
+    rng, starts = np.random.default_rng(0), np.arange(n_sequences) * length
+    events = rng.integers(1, n_types, length * n_sequences, dtype=np.int32)
+    carriers = np.flatnonzero(rng.random(n_sequences) < 0.5) if cause else np.zeros(0, np.int64)
+    events[starts[carriers] + length - 3] = 0
+    ends = np.searchsorted(carriers, np.arange(n_sequences + 1))
+    return EventDataset(
+        sequence_ids=pa.array([f"car{i:05}" for i in range(n_sequences)], pa.large_string()),
+        events=events,
+        times=np.tile(np.arange(length, dtype=np.float64), n_sequences),
+        rows=Ragged(starts, starts + length),
+        labels=np.zeros(len(carriers), np.int32),
+        label_rows=Ragged(ends[:-1], ends[1:]),
+        event_names=[f"E{i}" for i in range(n_types)],
+        label_names=["brake"] if cause else [],
+    )
+
 
 UNIT = """
 import resource, sys
@@ -41,19 +65,7 @@ except MemoryError:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
 def test_shards_of_data_five_times_as_large_as_the_memory_are_read(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    starts = np.arange(SEQUENCES) * LENGTH
-    data = EventDataset(
-        sequence_ids=pa.array([f"car{i:05}" for i in range(SEQUENCES)], pa.large_string()),
-        events=rng.integers(0, 50, LENGTH * SEQUENCES).astype(np.int32),
-        times=np.tile(np.arange(LENGTH, dtype=np.float64), SEQUENCES),
-        rows=Ragged(starts, starts + LENGTH),
-        labels=np.zeros(0, np.int32),
-        label_rows=Ragged(np.zeros(SEQUENCES, np.int64), np.zeros(SEQUENCES, np.int64)),
-        event_names=[f"E{i}" for i in range(50)],
-        label_names=[],
-    )
-    data.save(tmp_path / "data")
+    noise(SEQUENCES, LENGTH, n_types=50).save(tmp_path / "data")
     done = subprocess.run(
         [sys.executable, "-c", UNIT, str(tmp_path / "data"), str(COLUMNS // 5)],
         capture_output=True,
@@ -65,3 +77,28 @@ def test_shards_of_data_five_times_as_large_as_the_memory_are_read(tmp_path: Pat
         f"{SEQUENCES} {512 * SEQUENCES}",
         "a copy of a column does not fit",
     ]
+
+
+LONG, MANY, TYPES = 5_000, 14_000, 2_000
+MEMORY = 650_000_000
+"""What a whole run may take: less than its data, and not much more than the libraries and a few blocks."""
+
+
+@pytest.mark.slow
+def test_a_whole_run_on_data_larger_than_the_memory_of_the_machine(tmp_path: Path) -> None:
+    data, run = tmp_path / "data", tmp_path / "run"
+    noise(MANY, LONG, TYPES, cause=True).save(data)
+    assert sum(path.stat().st_size for path in data.iterdir()) > 1.25 * MEMORY
+    try:
+        with memory_group(MEMORY) as group:
+            done = programs.run(
+                *("discover", data, "--out", run, "--workers", "1"),
+                *("--max-length", "64", "--preset", "fast", "--steps", "2"),
+                before=group.before,
+            )
+            assert group.peak <= MEMORY
+    except NotPermittedError as error:
+        pytest.skip(f"NOT TESTED: data larger than memory; {error}")
+    assert done.code == 0, done
+    assert read_graph(run / "graph.parquet").boundaries == {"brake": ["E0"]}
+    shutil.rmtree(data)

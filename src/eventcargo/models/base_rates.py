@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from eventcargo.events import EventDataset
 from eventcargo.vocabulary import EOS, Vocabulary
 
-SEQUENCES_FOR_TIMES = 20_000
-"""Sequences from which the scales of times and values are estimated; more would not change them."""
+SEQUENCES_FOR_SCALES, EVENTS_FOR_SCALES = 20_000, 4_000_000
+"""Most sequences and events from which the scales of times and values are estimated; more change little."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ValueScales:
         """The scales of a data set; an unknown spread or change is 1, an unknown middle 0."""
         if not data.value_names:
             return cls(np.zeros(0), np.ones(0), np.ones(0))
-        rows = data[:SEQUENCES_FOR_TIMES].rows
+        rows = _for_scales(data).rows
         values = rows.gather(data.values)  # (events, columns)
         sequence = np.repeat(np.arange(len(rows.starts)), rows.lengths)
         return cls(*np.array([_usual_values(column, sequence) for column in values.T]).T)
@@ -64,8 +64,14 @@ class Rates:
         return cls(counts / counts.sum(), labels, _usual_gap(data), ValueScales.of(data))
 
 
+def _for_scales(data: EventDataset) -> EventDataset:
+    """The first sequences, from which scales are estimated."""
+    some = data[:SEQUENCES_FOR_SCALES]
+    return next(some.parts(EVENTS_FOR_SCALES), some)
+
+
 def _usual_gap(data: EventDataset) -> float:
-    offsets, _, times = data[:SEQUENCES_FOR_TIMES].flat()
+    offsets, _, times = _for_scales(data).flat()
     gaps = np.diff(times, prepend=times[:1])
     gaps[offsets[:-1][offsets[:-1] < len(gaps)]] = 0  # the step to the next sequence is no gap
     return float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 1.0
