@@ -26,7 +26,8 @@ from eventcargo.discovery.stages import Discovery
 from eventcargo.engines import Local, Work
 from eventcargo.events import EventDataset
 
-from benchmarks.record import PARTS, peak_gigabytes, provenance, save, show
+from benchmarks.memory import Peak
+from benchmarks.record import PARTS, provenance, save, show
 from benchmarks.scale.growth import SEED, Size, fleet, settings
 
 POINTS = (
@@ -65,18 +66,15 @@ BY_SEQUENCE = ("cases", "extract")
 """Works whose units each read their own sequences; those of others read all, once a node."""
 
 OF_LABELS = ("label", "label_root", "positive", "label_sequence", "label_type")
-CAPPED = {"label_survey": 40_000, "event_kept": 10_000_000}
-"""Amounts that stop growing: focused networks and the appraisal look at no more sequences, batches of no more
-events stay in memory (`focused/fit.py`, `appraisal.py`, `linear/screening.py`)."""
+MOST_SURVEYED = 40_000
+"""Focused networks and the appraisal look at no more sequences (`focused/fit.py`, `appraisal.py`)."""
 
 OF_SURVEY = tuple("label_survey" if name == "label_sequence" else name for name in OF_LABELS)
 SECONDS = ("event", "label_event", *OF_LABELS)
 BYTES = ("run", "event", "event_type", *OF_LABELS)
 IN_DRIVER = {"train": ("run", "event", "event_type", "held_event", "held_square", *OF_SURVEY)}
 IN_UNITS = {"focused": ("run", "event_type", "label", "label_survey", "label_type")}
-IN_MEMORY = ("run", "event_kept", "event_type", "label", "label_survey", "label_type")
-COPIES = 3.0
-"""How often the driver holds the feature matrix: by rows, by columns, and by columns of two parts."""
+IN_MEMORY = ("run", "kept_event", "sequence", "event_type", "label", "label_survey", "label_type")
 ROUNDS, LEAST = 20, {"seconds": 0.1, "bytes": 1e5}
 
 Row = dict[str, Any]
@@ -123,10 +121,8 @@ def point(size: Size) -> Row:
 
 
 def capped(amount: dict[str, float], size: Size) -> dict[str, float]:
-    """Amounts with those that stop growing."""
-    n, labels = size["sequences"], size["labels"]
-    most, kept = CAPPED["label_survey"], CAPPED["event_kept"]
-    return {**amount, "label_survey": labels * min(n, most), "event_kept": min(amount["event"], kept)}
+    """Amounts with those of what is surveyed, which stop growing."""
+    return {**amount, "label_survey": size["labels"] * min(size["sequences"], MOST_SURVEYED)}
 
 
 class Units(Local):
@@ -174,13 +170,15 @@ class Measured(Discovery):
 
 
 def measure(size: Size) -> Row:
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory() as home, Peak() as peak:
         fleet(size).save(f"{home}/data")
         data, engine = EventDataset.load(f"{home}/data"), Units()
         data.fingerprint  # noqa: B018 (computed once; not a part of any stage)
         run = Measured(data, f"{home}/run", settings(size), engine=engine)
         run.costs = {}
+        peak.take()
         run.run()
+        gigabytes = peak.take() / 1e9
         saved, kept = size_of(Path(f"{home}/data")), size_of(Path(f"{home}/run"))
     driver = dict(run.costs)
     for name, own in engine.works.items():
@@ -199,7 +197,7 @@ def measure(size: Size) -> Row:
         "driver": {stage: max(seconds, 0.0) for stage, seconds in driver.items()},
         "data_bytes": saved,
         "run_bytes": kept,
-        "peak_gigabytes": peak_gigabytes(),
+        "peak_gigabytes": gigabytes,
     }
 
 
@@ -303,8 +301,7 @@ def projected(model: Row) -> Row:
         "driver_hours": driver,
         "data_terabytes": weigh(model["disk"]["data_bytes"], amount) / 1e12,
         "run_terabytes": weigh(model["disk"]["run_bytes"], amount) / 1e12,
-        "driver_terabytes_of_memory": weigh(model["memory"], amount) / 1e3
-        + COPIES * weigh(model["works"]["fits"]["inputs"], amount) / 1e12,
+        "driver_gigabytes_of_memory": weigh(model["memory"], amount),
     }
 
 
@@ -347,7 +344,8 @@ def formula(terms: dict[str, float]) -> str:
         "label_event": " K E",
         "label_type": " K V",
         "label_survey": " K N'",
-        "event_kept": " E'",
+        "kept_event": " E'",
+        "sequence": " N",
         "held_event": " H",
         "held_square": " H2",
     }
@@ -382,7 +380,7 @@ def large_table(large: Row) -> str:
     lines += ["", "| stage | hours in the driver |", "|---|---|"]
     lines += [f"| {stage} | {hours:.2g} |" for stage, hours in large["driver_hours"].items()]
     lines += ["", "| | |", "|---|---|"]
-    for name in ("data_terabytes", "run_terabytes", "driver_terabytes_of_memory"):
+    for name in ("data_terabytes", "run_terabytes", "driver_gigabytes_of_memory"):
         lines.append(f"| {name.replace('_', ' ')} | {large[name]:.2g} |")
     return "\n".join(lines)
 
