@@ -86,14 +86,8 @@ def test_a_saved_matrix_is_mapped(table: np.ndarray, tmp_path: Path) -> None:
     assert np.array_equal(dense(found), table)
     assert np.array_equal(dense(found.transposed), table.T)
     assert np.array_equal(dense(BinaryMatrix.load(tmp_path / "transposed")), table.T)
-    assert is_file(found.numbers)
-    assert is_file(found.transposed.numbers)
-
-
-def is_file(array: object) -> bool:
-    while array is not None and not isinstance(array, np.memmap):
-        array = getattr(array, "base", None)
-    return array is not None
+    assert scratch.is_mapped(found.numbers)
+    assert scratch.is_mapped(found.transposed.numbers)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (4, 2)])

@@ -30,6 +30,18 @@ def scratch(n: int, kind: DTypeLike) -> NDArray[Any]:
         return np.memmap(file, kind, "r+", shape=(n,))
 
 
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Whether an array is a file, or a part of one, that is mapped into memory.
+
+    >>> is_mapped(np.zeros(3))
+    False
+    """
+    base: Any = array
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    return base is not None
+
+
 class Spool:
     """An array that comes in parts.
 

@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import pytest
 
+from eventcargo import EventDataset
 from eventcargo.discovery.config import DiscoverConfig
 from eventcargo.discovery.estimate import COSTS, MEMORY, amounts, count_weights, estimate, weigh
 from eventcargo.errors import ConfigError
@@ -98,3 +101,13 @@ def test_memory_in_which_no_process_fits_is_refused_with_what_it_takes() -> None
     with pytest.raises(ConfigError, match=r"max_memory='100M': a run on these data takes about \d+M"):
         plan.workers_within("100M")
     assert plan.workers_within(show_memory(plan.bytes)) == 1
+
+
+def test_columns_in_memory_count_and_mapped_ones_do_not(tmp_path: Path) -> None:
+    data = simulate("chain", sequences=50).data
+    data.save(tmp_path / "data")
+    mapped = EventDataset.load(tmp_path / "data")
+    config = DiscoverConfig()
+    held = estimate(data, config).bytes - estimate(mapped, config).bytes
+    assert held == data.n_events * (4 + 8)
+    assert estimate(mapped.select(range(len(mapped))), config).bytes == estimate(mapped, config).bytes

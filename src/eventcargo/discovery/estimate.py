@@ -13,6 +13,7 @@ from eventcargo.discovery.config import TRIAL, DiscoverConfig
 from eventcargo.errors import ConfigError, argument, counted
 from eventcargo.memory import parse_memory, show_memory
 from eventcargo.models.transformer.config import SIZES, TransformerConfig
+from eventcargo.scratch import is_mapped
 
 if TYPE_CHECKING:
     from eventcargo.events import EventDataset
@@ -92,7 +93,7 @@ MEMORY: Mapping[str, float] = {
     "held_square": 0.0332,
     "label": 611000.0,
 }
-"""Bytes of a run by amount, besides those of weights; fitted by the same script."""
+"""Bytes of a run by amount, besides those of weights and of columns in memory; fitted by the same script."""
 
 SURVEY_SECONDS, SURVEYED, SURVEY_A_PAIR = 3.0, 5_000, 4.6e-7
 """Seconds of looking for what the linear term leaves over, from so many sequences on, and those more for each
@@ -188,7 +189,13 @@ def estimate(data: "EventDataset", config: DiscoverConfig, n_frozen: int | None 
         Step("baseline, rules, judge", counted(len(data.label_names), "label"), judging),
         Step("report", "one page", cost["report"]),
     )
-    return Estimate(steps, weigh(MEMORY, _amounts_of(data, config)) + a_weight * weights)
+    taken = weigh(MEMORY, _amounts_of(data, config)) + a_weight * weights
+    return Estimate(steps, taken + _held_bytes(data))
+
+
+def _held_bytes(data: "EventDataset") -> float:
+    """Bytes of the columns, unless they are mapped: the system keeps of these what it has room for."""
+    return float(sum(one.nbytes for one in (data.events, data.times, data.values) if not is_mapped(one)))
 
 
 def stage_costs(

@@ -3,7 +3,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from eventcargo import EventDataset, Vocabulary
 from eventcargo.deadline import NEVER
@@ -11,6 +10,7 @@ from eventcargo.engines import Local
 from eventcargo.models.linear.fit import FitWork, LabelFits
 from eventcargo.models.linear.screening import Screening, screen
 from eventcargo.models.linear.settings import LinearConfig
+from eventcargo.scratch import is_mapped
 from eventcargo.simulation import simulate
 
 LABELS = 3
@@ -28,12 +28,6 @@ def partly_known() -> EventDataset:
     known = np.column_stack([asked, asked, ~asked]) | carried
     known[:, :2] |= carried[:, :2].any(axis=1, keepdims=True)
     return data.knowing(known)
-
-
-def is_mapped(array: NDArray[Any] | None) -> bool:
-    while array is not None and not isinstance(array, np.memmap):
-        array = array.base  # type: ignore[assignment]
-    return array is not None
 
 
 @pytest.mark.parametrize("make", [all_known, partly_known])
