@@ -75,7 +75,7 @@ def measure(sequences: int, limit: int) -> dict[str, Any]:
 
 
 def forget(folder: Path) -> None:
-    """Let the system drop what it keeps of files in memory, which would be free for whoever reads them next."""
+    """Let the system drop what it keeps of files in memory: whoever reads them next has to pay for it."""
     os.sync()
     for path in folder.iterdir():
         file = os.open(path, os.O_RDONLY)
