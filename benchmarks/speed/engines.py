@@ -1,7 +1,8 @@
 """Whole runs of `discover`, this tree against an earlier commit (needs git): what engines cost one machine.
 
 The default settings, in turns: seconds and processor seconds, workers included. On a busy machine the latter
-say more. Run: `.venv/bin/python -m benchmarks.speed.engines [--cases chain fleet]`
+say more. Run: `.venv/bin/python -m benchmarks.speed.engines [--cases chain fleet]`; and, for what it costs to
+read data in blocks, `--before a872b56 --cases fleet paper --out benchmarks/results/blocks_speed.json`
 """
 
 import argparse
@@ -30,20 +31,20 @@ ROOT = Path(__file__).parents[2]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", nargs="+", default=["chain", "fleet"], choices=CASES)
+    parser.add_argument("--before", default=BEFORE, help="the earlier commit")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         archive = subprocess.run(
-            ["git", "archive", BEFORE, "src"], cwd=ROOT, stdout=subprocess.PIPE, check=True
+            ["git", "archive", options.before, "src"], cwd=ROOT, stdout=subprocess.PIPE, check=True
         ).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as file:
             file.extractall(home, filter="data")
         trees = {"before": Path(home) / "src", "now": ROOT / "src"}
         rows = [compared(case, trees, options.turns) for case in options.cases]
-    print(
-        f"written to {save('engines_speed', {**provenance(0), 'before': BEFORE, 'rows': rows}, options.out)}"
-    )
+    result = {**provenance(0), "before": options.before, "rows": rows}
+    print(f"written to {save('engines_speed', result, options.out)}")
 
 
 def compared(case: str, trees: dict[str, Path], turns: int) -> dict[str, Any]:
