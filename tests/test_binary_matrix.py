@@ -41,6 +41,13 @@ def test_parts_are_the_whole(table: np.ndarray) -> None:
     assert np.array_equal(dense(BinaryMatrix.joined(matrix.parts(), SHAPE[1])), table)
 
 
+def test_a_zero_that_is_stored_is_none() -> None:
+    matrix = sp.csr_array(np.array([[3, 1], [0, 1]]))
+    matrix.data[0] = 0
+    assert BinaryMatrix.of(matrix).sparse().toarray().tolist() == [[0, 1], [0, 1]]
+    assert matrix.nnz == 3  # the given matrix is as it was
+
+
 def test_a_matrix_knows_its_columns(table: np.ndarray) -> None:
     matrix = BinaryMatrix.of(table)
     assert np.array_equal(dense(matrix.transposed), table.T)

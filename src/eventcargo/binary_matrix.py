@@ -222,7 +222,7 @@ class BinaryMatrix:
         ordered = self.take(np.argsort(number, kind="stable"))
         ends = offsets_of(np.bincount(number, minlength=n))  # of the rows of a number
         parts = (
-            _any(ordered.part(int(ends[first]), int(ends[end]), np.int8), ends[first : end + 1])
+            _added(ordered.part(int(ends[first]), int(ends[end]), np.int8), ends[first : end + 1])
             for first, end in blocks(ordered.starts[ends])
         )
         return BinaryMatrix.joined(parts, self.n_columns)
@@ -293,11 +293,11 @@ NUMBERS = "numbers.i4"
 """The file of a saved matrix with its numbers, one after the other."""
 
 
-def _any(matrix: sp.csr_array, ends: Ints) -> sp.csr_array:
-    """The columns that hold in any of some neighbouring rows; `ends` says where the next ones begin."""
+def _added(matrix: sp.csr_array, ends: Ints) -> sp.csr_array:
+    """How many of some neighbouring rows each column holds in; `ends` says where the next ones begin."""
     width = matrix.shape[0]
     which = sp.csr_array((np.ones(width, np.int32), np.arange(width), ends - ends[0]), (len(ends) - 1, width))
-    return sp.csr_array(which @ matrix > 0)
+    return sp.csr_array(which @ matrix)
 
 
 def tally_numbers(numbers: NDArray[np.integer], n: int) -> Ints:

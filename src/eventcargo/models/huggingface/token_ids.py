@@ -310,8 +310,7 @@ def _agreed(mark: str, token: str | None, stated: Any, find: FindIds) -> int | N
     if stated is not None and stated != at and mark != "pad":
         raise DataError(
             f"{mark.upper()} is {at} ({shown_value(token, 40)}) for the tokenizer and {stated} in "
-            f"config.json; "
-            f"{_remedy(mark)}"
+            f"config.json; {_remedy(mark)}"
         )
     return at
 

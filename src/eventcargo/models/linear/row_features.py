@@ -92,11 +92,9 @@ class RowFeatures:
         for at in range(0, len(self.keys), BLOCK):
             some = self.keys[at : at + BLOCK].astype(np.int64)
             waiting.append(np.unique(some[(some >= first) & (some < end)], return_counts=True))
-            while len(waiting) > 1 and len(waiting[-2][0]) <= 2 * len(
-                waiting[-1][0]
-            ):  # few are counted often
-                waiting.append(_added(waiting[-2:]))
-                del waiting[-3:-1]
+            # Added up with those before once there are half as many: a key is added up a few times only.
+            while len(waiting) > 1 and len(waiting[-2][0]) <= 2 * len(waiting[-1][0]):
+                waiting[-2:] = [_added(waiting[-2:])]
         return _added(waiting)
 
     def matrix(self, names: Ints) -> BinaryMatrix:
