@@ -73,3 +73,29 @@ def test_no_room_is_said_in_one_sentence(make: str) -> None:
     assert "has no room for temporary files" in done.stdout, done.stderr
     assert "TMPDIR" in done.stdout
     assert issubclass(WriteError, Exception)
+
+
+ON_A_SMALL_DISK = """
+mount -t tmpfs -o size=1m tmpfs {disk} || exit 99
+TMPDIR={disk} exec {python} -c '{program}'
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts a disk as Linux does")
+def test_a_full_disk_is_noticed_before_an_array_is_filled(tmp_path: Path) -> None:
+    program = (
+        "from eventcargo import scratch\n"
+        "from eventcargo.errors import WriteError\n"
+        "scratch.MOST_IN_MEMORY = 100\n"
+        "try:\n"
+        "    scratch.scratch(10**7, \"i1\")[:] = 1\n"
+        "except WriteError as error:\n"
+        "    print(error)\n"
+    )
+    script = ON_A_SMALL_DISK.format(disk=tmp_path, python=sys.executable, program=program)
+    command = ["unshare", "-rm", "sh", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 99 or "unshare" in done.stderr:
+        pytest.skip(f"NOT TESTED: a full disk; no file system can be mounted here: {done.stderr}")
+    assert done.returncode == 0, done  # without room reserved, a signal ends the process
+    assert f"{tmp_path} has no room for temporary files: No space left" in done.stdout

@@ -68,3 +68,22 @@ def test_parts_have_about_as_many_keys_each_and_every_key_once(monkeypatch: pyte
     assert whole.tolist() == sorted(key for key, count in Counter(keys.tolist()).items() if count >= 3)
     every = RowFeatures(rows.starts, keys, rows.end, 1)
     assert all(400 < np.isin(keys, part).sum() < 600 for part in every.names())
+
+
+def test_few_kinds_of_keys_are_one_part_however_often_they_occur(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_features, "AT_ONCE", 50)
+    keys = np.random.default_rng(0).integers(0, 9, 500)
+    rows = RowFeatures(np.array([0, len(keys)]), keys, 9, 2)
+    assert [part.tolist() for part in rows.names()] == [list(range(9))]
+
+
+def test_keys_of_pairs_of_many_event_types_are_told_apart() -> None:
+    size = 100_000  # squared, more than 32 bits hold
+    batch = batch_of("ab", "ab", "ba")
+    batch.ids[batch.ids >= A] += size - 10
+    matrix, keys = RowFeatures.of([batch], "ordered", size, 2, 1).whole()
+    assert sorted(divmod(key, size) for key in keys.tolist()) == [
+        (A + size - 10, B + size - 10),
+        (B + size - 10, A + size - 10),
+    ]
+    assert matrix.sparse().toarray().tolist() == [[1, 0], [1, 0], [0, 1]]
