@@ -37,8 +37,8 @@ $(VENV)/.bench: $(VENV)/.runtime
 	$(PIP) -e '.[meds,hf,ray,bench]'
 	@touch $@
 
-$(VENV)/.browser: | $(BIN)/python
-	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
+$(VENV)/.debian: | $(BIN)/python
+	@(command -v chromium && command -v ip) >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium iproute2)
 	@touch $@
 
 setup: $(VENV)/.runtime
@@ -53,10 +53,10 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check $(VENV)/.browser
+test: check $(VENV)/.debian
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-fast: $(VENV)/.dev $(VENV)/.browser
+fast: $(VENV)/.dev $(VENV)/.debian
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
 
 docs: $(VENV)/.dev

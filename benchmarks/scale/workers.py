@@ -124,7 +124,7 @@ def driver_table(rows: list[dict[str, Any]]) -> str:
 
 def phase_1(home: Path) -> Callable[[Engine], None]:
     """Phase 1 with a small Transformer that was hardly trained: its time does not depend on that."""
-    data = simulate("fleet", sequences=16_384, event_types=2_000, labels=20, seed=SEED).data
+    data = simulate("fleet", sequences=32_768, event_types=2_000, labels=20, seed=SEED).data
     shape = transformer_size("small", linear=False, focused=False)
     model = train(data, TrainConfig(steps=2, checks=1, max_time="1h"), shape)
     config, made = ExtractConfig(test="prefix", shard=256, particles=64, absent=0.0), iter(range(1_000))
