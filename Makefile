@@ -125,6 +125,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.reliability.checksums --docs docs/results.md
 	$(BIN)/python -m benchmarks.reliability.extremes --docs docs/results.md
 	$(BIN)/python -m benchmarks.scale.mapped --docs docs/scale.md
+	$(BIN)/python -m benchmarks.scale.beyond --docs docs/scale.md
 	$(BIN)/python -m benchmarks.accuracy.run --cases weak --docs docs/results.md
 	$(BIN)/python -m benchmarks.accuracy.run --figure docs/accuracy.png --docs docs/results.md
 
