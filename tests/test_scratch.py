@@ -88,7 +88,7 @@ def test_a_full_disk_is_noticed_before_an_array_is_filled(tmp_path: Path) -> Non
         "from eventcargo.errors import WriteError\n"
         "scratch.MOST_IN_MEMORY = 100\n"
         "try:\n"
-        "    scratch.scratch(10**7, \"i1\")[:] = 1\n"
+        '    scratch.scratch(10**7, "i1")[:] = 1\n'
         "except WriteError as error:\n"
         "    print(error)\n"
     )

@@ -60,6 +60,15 @@ def shown_value(value: Any, longest: int = LONGEST_VALUE) -> str:
         text = repr(value)
     except ValueError:  # Python does not write such an integer
         text = "a number with thousands of digits"
+    return shortened(text, longest)
+
+
+def shortened(text: str, longest: int = LONGEST_VALUE) -> str:
+    """A text, or its beginning.
+
+    >>> shortened("abcdef", 3)
+    'abc...'
+    """
     return text if len(text) <= longest else f"{text[:longest]}..."
 
 

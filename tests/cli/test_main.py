@@ -59,6 +59,9 @@ def test_an_option_that_is_most_like_an_unknown_one_is_named() -> None:
         ("linear", False, "--no-linear"),
         ("labels", None, "--labels"),
         ("method", "x", "METHOD x"),
+        ("out", Path("my runs", "7" * 300), f"--out 'my runs/{'7' * 300}'"),
+        ("size", "9" * 5_000, f"--size {'9' * 200}..."),
+        pytest.param("tau", 10**5_000, "--tau 'a number with thousands of digits'", id="tau"),
     ],
 )
 def test_an_argument_is_shown_as_an_option(name: str, value: object, shown: str) -> None:

@@ -1,5 +1,7 @@
 """What goes into a sequence besides the recorded events, and what is left out."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -61,6 +63,12 @@ def test_subjects_without_attributes_are_counted_and_two_rows_refused() -> None:
     twice = pl.concat([STATIC, STATIC.with_columns(site=pl.lit("w"))])
     with pytest.raises(DataError, match="several different rows for 2 subjects, the first: 'a'"):
         build(PLAIN, Cohort(index="end"), static=twice)
+
+
+def test_a_table_of_attributes_without_rows_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "static.csv").write_text("sequence_id,site\n")
+    with pytest.raises(DataError, match=r"static\.csv is empty; give the attributes, or leave the table out"):
+        build(PLAIN, Cohort(index="end"), static=tmp_path / "static.csv")
 
 
 def test_a_column_to_adjust_for_must_be_an_attribute() -> None:

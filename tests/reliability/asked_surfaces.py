@@ -16,11 +16,11 @@ import typer
 import yaml
 
 from eventcargo import EventDataset, write_events
-from eventcargo.cli import app
+from eventcargo.cli import app, as_option
 from eventcargo.cli.new_data import NewColumns, model_of, read_new
 from eventcargo.cli.shared_options import with_shared_options
 from eventcargo.cohort.config import Cohort
-from eventcargo.errors import ConfigError
+from eventcargo.errors import ConfigError, arguments_shown_by
 from eventcargo.io import ReadConfig
 from eventcargo.prediction import explain_all, predict
 from eventcargo.service import ServedRun
@@ -116,7 +116,10 @@ def _options(path: Path) -> Any:
     command = with_shared_options(typer.main.get_command(import_module("eventcargo.cli.discover").app))
     arguments = ["events.csv", "--config", str(path)]
     try:
-        with command.make_context("discover", arguments, parent=program) as context:
+        with (
+            arguments_shown_by(as_option),  # and no longer, also where making the context fails
+            command.make_context("discover", arguments, parent=program) as context,
+        ):
             return sorted(context.params.items())
     except Exception as error:
         if not hasattr(error, "exit_code"):

@@ -16,6 +16,7 @@ import warnings
 from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
 import typer
@@ -30,6 +31,8 @@ from eventcargo.errors import (
     EventCargoWarning,
     arguments_shown_by,
     did_you_mean,
+    shortened,
+    shown_value,
 )
 from eventcargo.logs import timed
 
@@ -177,13 +180,20 @@ def as_option(name: str, value: Any) -> str:
     ('--max-time 2h', '--values mileage --values heat', '--no-linear')
     """
     if name in POSITIONAL:
-        return name.upper() if value is UNSET else f"{name.upper()} {shlex.quote(str(value))}"
+        return name.upper() if value is UNSET else f"{name.upper()} {_quoted(value)}"
     option = f"--{name.replace('_', '-')}"
     if isinstance(value, bool):
         return option if value else f"--no-{name.replace('_', '-')}"
     if isinstance(value, list | tuple):
-        return " ".join(f"{option} {shlex.quote(str(one))}" for one in value) or option
-    return option if value is UNSET or value is None else f"{option} {shlex.quote(str(value))}"
+        return " ".join(f"{option} {_quoted(one)}" for one in value) or option
+    return option if value is UNSET or value is None else f"{option} {_quoted(value)}"
+
+
+def _quoted(value: Any) -> str:
+    """A value as written on the command line; all but paths in short."""
+    if isinstance(value, PathLike):
+        return shlex.quote(str(value))
+    return shlex.quote(shortened(value) if isinstance(value, str) else shown_value(value))
 
 
 def _fail(reason: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from eventcargo.errors import ConfigError, arguments_shown_by, did_you_mean, shown_value
+from eventcargo.errors import ConfigError, arguments_shown_by, did_you_mean, shortened, shown_value
 from eventcargo.knowledge.parsing import parse
 
 ALONE = ("config", "help")
@@ -88,8 +88,7 @@ def _plain(key: str) -> str:
 def _unknown(ctx: typer.Context, key: str, allowed: list[str]) -> str:
     meant = did_you_mean(_plain(key), allowed)
     advice = f"did you mean {meant}?" if meant else f"`{ctx.command_path} --help` lists its options"
-    shown = key if len(key) <= LONGEST else f"{key[:LONGEST]}..."
-    return f"{shown} is no option of {ctx.info_name}; {advice}"
+    return f"{shortened(key, LONGEST)} is no option of {ctx.info_name}; {advice}"
 
 
 def _checked(ctx: typer.Context, path: Path, key: str, option: Any, value: Any) -> Any:

@@ -52,6 +52,8 @@ def read_static(given: Any, sequence_id: str, reading: ReadConfig = READING) -> 
         for batch in source.read(source.columns):
             columns = {name: plain(batch.column(name)) for name in source.columns}
             frames.append(pl.DataFrame(pl.from_arrow(pa.table(columns))))
+    if not frames:
+        raise DataError(f"{sources[0].place} is empty; give the attributes, or leave the table out")
     table = (
         pl.concat(frames, how="diagonal_relaxed").with_columns(pl.col(sequence_id).cast(pl.String)).unique()
     )

@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+from eventcargo.errors import shortened
 from eventcargo.service.problems import Problem, unusable
 from eventcargo.typed import show
 
@@ -66,5 +67,5 @@ def _int(digits: str) -> int:
 
 
 def _out_of_range(digits: str) -> Problem:
-    shown = digits if len(digits) <= LONGEST_NUMBER else f"{digits[:LONGEST_NUMBER]}..."
+    shown = shortened(digits, LONGEST_NUMBER)
     return unusable(f"the number {shown} is too large or too long; use numbers that a float64 holds")

@@ -287,6 +287,16 @@ def test_an_adapter_with_other_weights_is_refused(
         read_backbone(tmp_path / "adapter", NAMES)
 
 
+def test_settings_that_its_library_refuses_are_told_without_its_innards(base: Path, tmp_path: Path) -> None:
+    shutil.copytree(base, tmp_path / "base")
+    content = json.loads((tmp_path / "base" / "config.json").read_text())
+    (tmp_path / "base" / "config.json").write_text(json.dumps({**content, "attention_dropout": []}))
+    with pytest.raises(DataError, match="for field 'attention_dropout'") as caught:
+        read_backbone(tmp_path / "base", NAMES)
+    assert "TypeError" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors.index.json"])
 def test_a_file_that_its_library_stumbles_over_is_refused_in_plain_words(tmp_path: Path, name: str) -> None:
     llama(7).save_pretrained(tmp_path, max_shard_size="8KB")

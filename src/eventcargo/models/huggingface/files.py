@@ -17,7 +17,7 @@ from safetensors import safe_open
 from torch import float32, nn
 
 from eventcargo.checksums import check_file, file_checksum
-from eventcargo.errors import ConfigError, DataError, argument, counted, shown_value, warn
+from eventcargo.errors import ConfigError, DataError, argument, counted, shortened, shown_value, warn
 from eventcargo.files import read_json
 
 CONFIG, ADAPTER = "config.json", "adapter_config.json"
@@ -180,8 +180,9 @@ def _reason(error: Exception) -> str:
         return f"a file that it names cannot be read: {error.strerror}; copy the whole folder again"
     if isinstance(error, TypeError | AttributeError | LookupError | AssertionError):
         return f"its library fails at what a file holds ({type(error).__name__}); copy the whole folder again"
-    text = re.sub(r"<class '(\w+)'>", r"\1", str(error).strip())
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    text = re.sub(r"<class '(\w+)'>", r"\1", " ".join(str(error).split()))
+    text = re.sub(r"\b\w+Error: ", "", text)  # of an error that led to this one
+    return shortened(text, LONGEST)
 
 
 @contextmanager
