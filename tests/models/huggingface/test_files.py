@@ -1,4 +1,5 @@
 import json
+import logging
 import shutil
 from pathlib import Path
 from typing import Any
@@ -152,11 +153,13 @@ def test_a_model_in_half_precision_is_read_in_32_bits(tmp_path: Path) -> None:
     assert {weight.dtype for weight in read_backbone(folder, NAMES).model.parameters()} == {torch.float32}
 
 
-def test_progress_bars_are_as_they_were_after_a_model_was_read(base: Path) -> None:
+def test_bars_and_warnings_are_as_they_were_after_a_model_was_read(base: Path) -> None:
     logging = transformers.utils.logging
     assert logging.is_progress_bar_enabled()
+    level = logging.get_verbosity()
     BackboneFiles.find(base).load()
     assert logging.is_progress_bar_enabled()
+    assert logging.get_verbosity() == level
 
 
 def _edit(path: Path, **changes: Any) -> None:
@@ -225,12 +228,20 @@ def test_a_truncated_file_of_weights_is_refused(tmp_path: Path) -> None:
         read_backbone(folder, NAMES)
 
 
-def test_a_model_with_missing_weights_is_refused_with_their_name(tmp_path: Path) -> None:
+def test_a_model_with_missing_weights_is_refused_with_their_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = tmp_path / "base"
     llama(7).model.save_pretrained(folder)  # without its output layer
     write_tokenizer(folder, IDS)
-    with pytest.raises(DataError, match=r"lacks 1 weight of the model, such as 'lm_head\.weight'"):
-        read_backbone(folder, NAMES)
+    library = logging.getLogger("transformers")
+    library.addHandler(caplog.handler)
+    try:
+        with pytest.raises(DataError, match=r"lacks 1 weight of the model, such as 'lm_head\.weight'"):
+            read_backbone(folder, NAMES)
+    finally:
+        library.removeHandler(caplog.handler)
+    assert caplog.text == ""  # or else a table of its own
 
 
 def test_a_model_with_an_encoder_is_refused(tmp_path: Path) -> None:

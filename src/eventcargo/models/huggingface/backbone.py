@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from eventcargo.checksums import content_checksum
 from eventcargo.errors import DataError
 from eventcargo.models.huggingface.config import BackboneConfig
-from eventcargo.models.huggingface.files import BASE_FOLDER, BackboneFiles, checksums_of, without_bars
+from eventcargo.models.huggingface.files import BASE_FOLDER, BackboneFiles, checksums_of, without_words
 from eventcargo.models.huggingface.token_ids import VOCABULARIES, TokenIds, read_token_ids
 from eventcargo.models.pretrained import tensors_fingerprint
 from eventcargo.typed import parse_as
@@ -161,7 +161,7 @@ class Backbone:
         """Write the model's files to a folder, or refer to them; returns what `open` needs."""
         if self._files is not None:
             return self._files.copy(folder, reference=self.config.reference)
-        with without_bars():
+        with without_words():
             self.model.save_pretrained(folder / BASE_FOLDER)
         return {BASE_FOLDER: {"path": BASE_FOLDER, "files": checksums_of(folder / BASE_FOLDER)}}
 

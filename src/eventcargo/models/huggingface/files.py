@@ -142,7 +142,7 @@ def _read(folder: Path) -> nn.Module:
         raise ConfigError("this model needs `transformers`; pip install 'eventcargo[hf]'") from None
     options = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     try:
-        with without_bars():
+        with without_words():
             model, report = auto.from_pretrained(folder, dtype=float32, output_loading_info=True, **options)
     except Exception as error:  # transformers raises many kinds for a damaged folder
         raise DataError(f"{folder} is not a causal model of transformers: {_reason(error)}") from None
@@ -186,15 +186,17 @@ def _reason(error: Exception) -> str:
 
 
 @contextmanager
-def without_bars() -> Iterator[None]:
-    """No progress bars of transformers while the block runs."""
+def without_words() -> Iterator[None]:
+    """No progress bars and warnings of transformers while the block runs: what matters we say ourselves."""
     logging = import_module("transformers.utils.logging")
-    was_on = logging.is_progress_bar_enabled()
+    had_bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         yield
     finally:
-        if was_on:
+        logging.set_verbosity(level)
+        if had_bars:
             logging.enable_progress_bar()
 
 
