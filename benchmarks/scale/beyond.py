@@ -22,12 +22,12 @@ from benchmarks.record import provenance, save, saved, show
 from tests.reliability import programs
 from tests.reliability.little_memory import memory_group
 
-SEED, LENGTH = 100, 300
+SEED, LENGTH, LABELS = 100, 500, 5
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sequences", type=int, default=800_000)
+    parser.add_argument("--sequences", type=int, default=500_000)
     parser.add_argument("--memory", type=int, default=1_200, help="limit in MB")
     parser.add_argument("--docs", type=Path, default=None, help="text that has a place for the table")
     parser.add_argument("--out", type=Path, default=None)
@@ -43,7 +43,7 @@ def measure(sequences: int, limit: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as home:
         data, run, truth = (Path(home) / name for name in ("data", "run", "truth.parquet"))
         lengths = {"length_mean": LENGTH, "length_sd": LENGTH / 3, "length_max": 2 * LENGTH}
-        made = simulate("fleet", sequences=sequences, event_types=2_000, labels=20, seed=SEED, **lengths)
+        made = simulate("fleet", sequences=sequences, event_types=2_000, labels=LABELS, seed=SEED, **lengths)
         made.data.save(data)
         write_graph(made.truth, truth)
         n_events = made.data.n_events

@@ -191,6 +191,14 @@ def test_other_content_in_a_parquet_file_is_refused(tmp_path):
         read_graph(tmp_path / "graph.parquet")
 
 
+def test_a_column_whose_name_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "graph.parquet"
+    pq.write_table(pa.table({"label": ["a"], "event": ["x"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"label", b"l\xeebel"))
+    with pytest.raises(DataError, match=r"graph\.parquet is not a Parquet file: 'utf-8' codec can't decode"):
+        read_graph(path)
+
+
 def test_parquet_of_another_program_is_a_graph(tmp_path):
     pq.write_table(pa.table({"label": ["a"], "event": ["x"]}), tmp_path / "graph.parquet")
     assert read_graph(tmp_path / "graph.parquet").boundaries == {"a": ["x"]}

@@ -23,7 +23,7 @@ from eventcargo.files import atomic_file, parse_document
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.io.graph_paths import check_graph_file, check_graph_path
 from eventcargo.io.networks import write_dot, write_graphml
-from eventcargo.io.sources import Source, open_file, open_sources, shown_names
+from eventcargo.io.sources import DAMAGED, Source, open_file, open_sources, shown_names
 from eventcargo.io.workbooks import graph_sheets, write_workbook
 from eventcargo.typed import parse_as
 
@@ -144,7 +144,7 @@ def _parquet_header(path: Path) -> dict[str, Any]:
     """What `write_graph` wrote besides the edges; empty for a file of another program."""
     try:
         metadata = pyarrow.parquet.read_metadata(path).metadata or {}
-    except (OSError, pa.ArrowException) as error:
+    except DAMAGED as error:
         raise DataError(f"{path} is not a Parquet file: {error}; write it again, or rename it") from None
     return {"support": None} | _parse(path, metadata[METADATA]) if METADATA in metadata else {}
 

@@ -28,6 +28,8 @@ Batches = Iterator[pa.RecordBatch]
 BATCH_ROWS = 1 << 18
 SHOWN_NAMES = 20
 READING = ReadConfig()
+DAMAGED = (OSError, pa.ArrowException, UnicodeDecodeError)
+"""What pyarrow raises at a damaged file of Parquet."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def _parquet_columns(path: Path) -> list[str]:
             return _without_index(file.schema_arrow.names)
     except MemoryError:  # also an ArrowException, but no fault of the file
         raise
-    except (OSError, pa.ArrowException) as error:
+    except DAMAGED as error:
         raise DataError(f"{path} is not a Parquet file: {error}; write it again, or rename it") from None
 
 
@@ -133,7 +135,7 @@ def _read_parquet(path: Path, columns: list[str]) -> Batches:
             yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
     except MemoryError:
         raise
-    except (OSError, pa.ArrowException) as error:
+    except DAMAGED as error:
         raise DataError(f"{path} is damaged: {error}; write it again") from None
 
 

@@ -153,6 +153,15 @@ def test_a_code_with_two_ids_is_refused_with_both(tmp_path: Path) -> None:
         _read(tmp_path, codes=str(tmp_path / "codes.parquet"))
 
 
+def test_codes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "codes.parquet"
+    codes = pl.DataFrame({"code": ["leak"], "code/vocab_index": [5]})
+    codes.write_parquet(path, compression="uncompressed", use_pyarrow=True)
+    path.write_bytes(path.read_bytes().replace(b"leak", b"le\xe5k"))
+    with pytest.raises(DataError, match="that can be read: 'utf-8' codec can't decode byte 0xe5"):
+        _read(tmp_path, codes=str(path))
+
+
 def test_codes_without_their_index_are_refused_with_its_column(tmp_path: Path) -> None:
     pl.DataFrame({"code": ["leak"]}).write_parquet(tmp_path / "codes.parquet")
     with pytest.raises(DataError, match="has no columns 'code' and 'code/vocab_index'"):

@@ -171,16 +171,17 @@ def _read_codes(path: Path) -> dict[str, int]:
 
     try:
         table = pq.read_table(path, columns=[CODE, INDEX])
-    except (OSError, pa.ArrowException) as error:
+        names = table[CODE].to_pylist()
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(
-            f"{path} has no columns {CODE!r} and {INDEX!r}: {reason}; give the codes.parquet of the data "
-            "that the model was trained on"
+            f"{path} has no columns {CODE!r} and {INDEX!r} that can be read: {reason}; give the codes.parquet "
+            "of the data that the model was trained on"
         ) from None
     if not pa.types.is_integer(table[INDEX].type):
         raise DataError(f"{path} has {INDEX!r} as {table[INDEX].type}; ids are whole numbers")
     ids: dict[str, int] = {}
-    for name, at in zip(*(table[column].to_pylist() for column in (CODE, INDEX)), strict=True):
+    for name, at in zip(names, table[INDEX].to_pylist(), strict=True):
         if name is None or at is None:
             continue
         if ids.setdefault(name, int(at)) != int(at):
