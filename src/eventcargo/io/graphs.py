@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 

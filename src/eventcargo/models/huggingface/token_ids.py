@@ -175,8 +175,8 @@ def _read_codes(path: Path) -> dict[str, int]:
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(
-            f"{path} has no columns {CODE!r} and {INDEX!r} that can be read: {reason}; give the codes.parquet "
-            "of the data that the model was trained on"
+            f"{path} has no columns {CODE!r} and {INDEX!r} that can be read: {reason}; give the "
+            "codes.parquet of the data that the model was trained on"
         ) from None
     if not pa.types.is_integer(table[INDEX].type):
         raise DataError(f"{path} has {INDEX!r} as {table[INDEX].type}; ids are whole numbers")
