@@ -9,6 +9,7 @@ sequences of any in the fit. Run: `.venv/bin/python -m benchmarks.scale.cluster 
 
 import argparse
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -169,9 +170,21 @@ class Measured(Discovery):
         return result
 
 
+def _apart(work: Callable[..., None], *arguments: Any) -> None:
+    """Do something in a process of its own, so that no memory of it is left here."""
+    process = multiprocessing.get_context("spawn").Process(target=work, args=arguments)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
+def _save(size: Size, folder: str) -> None:
+    fleet(size).save(folder)
+
+
 def measure(size: Size) -> Row:
     with tempfile.TemporaryDirectory() as home, Peak() as peak:
-        fleet(size).save(f"{home}/data")
+        _apart(_save, size, f"{home}/data")
         data, engine = EventDataset.load(f"{home}/data"), Units()
         data.fingerprint  # noqa: B018 (computed once; not a part of any stage)
         run = Measured(data, f"{home}/run", settings(size), engine=engine)

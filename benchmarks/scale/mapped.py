@@ -137,10 +137,12 @@ def table(sizes: list[dict[str, Any]]) -> str:
         *(("driver", "driver", stage) for stage in STAGES),
     ]
     for who, words, name in every:
-        figures = " | ".join(f"{row[who].get(name, 0) / 1e6:,.0f}" for row in sizes)
-        grown = last[who].get(name, 0) - first[who].get(name, 0)
-        slope = grown / (last["columns"] - first["columns"])
-        lines.append(f"| {words}, {name} | {figures} | {slope:.2f} |")
+        figures = " | ".join(f"{row[who][name] / 1e6:,.0f}" if name in row[who] else "" for row in sizes)
+        slope = ""
+        if name in first[who] and name in last[who]:
+            grown = last[who][name] - first[who][name]
+            slope = f"{grown / (last['columns'] - first['columns']):.2f}"
+        lines.append(f"| {words}, {name} | {figures} | {slope} |")
     return "\n".join(lines)
 
 
