@@ -34,7 +34,6 @@ run(small(), Path({folder!r}), Local(2))
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ray", action="store_true", help="with nodes of a Ray cluster, too")
-    parser.add_argument("--only-ray", action="store_true", help="without faults of local processes")
     parser.add_argument("--stages", nargs="+", default=list(STAGES), choices=STAGES)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
@@ -43,19 +42,18 @@ def main() -> None:
         folder = Path(home)
         run(data, folder / "whole", EngineConfig())
         whole = bytes_of(folder / "whole")
-        for stage in [] if options.only_ray else options.stages:
+        for stage in options.stages:
             rows.append(
                 tell(stage, "workers killed", workers_killed(data, folder / "run", stage), whole, folder)
             )
             rows.append(
                 tell(stage, "driver killed", driver_killed(data, folder / "run", stage), whole, folder)
             )
-        if options.ray or options.only_ray:
+        if options.ray:
             rows += on_ray(data, folder, options.stages, whole)
     wrong = [row for row in rows if not (row["hit"] and row["same"])]
     print(f"{len(rows) - len(wrong)} of {len(rows)} faults ended in the same bytes")
-    name = "engine_faults_ray" if options.only_ray else "engine_faults"
-    print(f"written to {save(name, {**provenance(103), 'rows': rows}, options.out)}")
+    print(f"written to {save("engine_faults", {**provenance(103), 'rows': rows}, options.out)}")
     sys.exit(bool(wrong))
 
 
