@@ -342,3 +342,13 @@ def test_scikit_learn_takes_rows_apart(hundred: EventDataset) -> None:
     train, test = train_test_split(hundred, test_size=0.25, random_state=0)
     assert (type(train), len(train), len(test)) == (EventDataset, 75, 25)
     assert {*train.sequence_ids.to_pylist()}.isdisjoint(test.sequence_ids.to_pylist())
+
+
+def test_ids_in_parts_give_the_fingerprint_of_all_at_once(
+    tiny: EventDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tiny.select(np.arange(4)).fingerprint
+    monkeypatch.setattr("eventcargo.events.SAVED_AT_ONCE", 3)
+    divided = tiny.select(np.arange(4))
+    assert list(divided.ids()) == _ids(tiny)
+    assert divided.fingerprint == whole

@@ -53,7 +53,7 @@ def main() -> None:
             rows += on_ray(data, folder, options.stages, whole)
     wrong = [row for row in rows if not (row["hit"] and row["same"])]
     print(f"{len(rows) - len(wrong)} of {len(rows)} faults ended in the same bytes")
-    print(f"written to {save("engine_faults", {**provenance(103), 'rows': rows}, options.out)}")
+    print(f"written to {save('engine_faults', {**provenance(103), 'rows': rows}, options.out)}")
     sys.exit(bool(wrong))
 
 
