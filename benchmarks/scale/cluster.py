@@ -73,7 +73,7 @@ MOST_SURVEYED = 40_000
 OF_SURVEY = tuple("label_survey" if name == "label_sequence" else name for name in OF_LABELS)
 SECONDS = ("event", "label_event", *OF_LABELS)
 BYTES = ("run", "event", "event_type", *OF_LABELS)
-IN_DRIVER = {"train": ("run", "event", "event_type", "held_event", "held_square", *OF_SURVEY)}
+IN_DRIVER = {"train": ("run", "event_survey", "event_type", "held_event", "held_square", *OF_SURVEY)}
 IN_UNITS = {"focused": ("run", "event_type", "label", "label_survey", "label_type")}
 IN_MEMORY = ("run", "kept_event", "sequence", "event_type", "label", "label_survey", "label_type")
 ROUNDS, LEAST = 20, {"seconds": 0.1, "bytes": 1e5}
@@ -123,7 +123,9 @@ def point(size: Size) -> Row:
 
 def capped(amount: dict[str, float], size: Size) -> dict[str, float]:
     """Amounts with those of what is surveyed, which stop growing."""
-    return {**amount, "label_survey": size["labels"] * min(size["sequences"], MOST_SURVEYED)}
+    surveyed = min(size["sequences"], MOST_SURVEYED)
+    events = amount["event"] * surveyed / size["sequences"]
+    return {**amount, "label_survey": size["labels"] * surveyed, "event_survey": events}
 
 
 class Units(Local):
@@ -357,6 +359,7 @@ def formula(terms: dict[str, float]) -> str:
         "label_event": " K E",
         "label_type": " K V",
         "label_survey": " K N'",
+        "event_survey": " E''",
         "kept_event": " E'",
         "sequence": " N",
         "held_event": " H",
