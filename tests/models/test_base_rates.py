@@ -3,6 +3,7 @@ import math
 import pytest
 
 from eventcargo import EventDataset, EventSequence, Vocabulary
+from eventcargo.models import base_rates
 from eventcargo.models.base_rates import Rates, ValueScales
 from eventcargo.vocabulary import EOS
 
@@ -30,6 +31,15 @@ def test_the_unit_of_time_is_the_median_gap_within_sequences() -> None:
         ]
     )
     assert Rates.of(data, Vocabulary(("x",))).time_scale == 2.0
+
+
+def test_scales_are_those_of_the_first_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = [(0.0, 1.0), (0.0, 1.0), (0.0, 9.0), (0.0, 9.0), (0.0, 9.0)]
+    rows = [EventSequence(f"{at}", ("x", "x"), own, ()) for at, own in enumerate(times)]
+    data = EventDataset.from_sequences(rows)
+    assert Rates.of(data, Vocabulary(("x",))).time_scale == 9.0
+    monkeypatch.setattr(base_rates, "EVENTS_FOR_SCALES", 5)
+    assert Rates.of(data, Vocabulary(("x",))).time_scale == 1.0
 
 
 def test_times_that_never_pass_have_the_unit_one() -> None:

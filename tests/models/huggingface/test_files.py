@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from eventcargo import ConfigError, DataError, EventCargoWarning
 from eventcargo.models.huggingface.backbone import Backbone, read_backbone
 from eventcargo.models.huggingface.config import BackboneConfig
-from eventcargo.models.huggingface.files import BackboneFiles
+from eventcargo.models.huggingface.files import BackboneFiles, _reason
 
 from tests.models.huggingface.elsewhere import llama, other_ids, seeded, write_model, write_tokenizer
 
@@ -296,6 +296,24 @@ def test_an_adapter_with_other_weights_is_refused(
     _changed(tmp_path / "adapter", change)
     with pytest.raises(DataError, match=words):
         read_backbone(tmp_path / "adapter", NAMES)
+
+
+def test_a_layer_of_an_adapter_that_is_no_number_is_refused(base: Path, tmp_path: Path) -> None:
+    model = transformers.AutoModelForCausalLM.from_pretrained(base, local_files_only=True)
+    config = peft.LoraConfig(
+        r=2, target_modules=["q_proj"], modules_to_save=["lm_head"], task_type="CAUSAL_LM"
+    )
+    seeded(lambda: peft.get_peft_model(model, config)).save_pretrained(tmp_path / "adapter")
+    _changed(
+        tmp_path / "adapter",
+        lambda own: {name: one * torch.inf if "lm_head" in name else one for name, one in own.items()},
+    )
+    with pytest.raises(DataError, match=r"adapter has NaN or infinity in the weight 'lm_head\.weight'"):
+        read_backbone(tmp_path / "adapter", NAMES)
+
+
+def test_what_its_library_says_is_told_on_one_line() -> None:
+    assert _reason(ValueError("no such\n    model")) == "no such model"
 
 
 def test_settings_that_its_library_refuses_are_told_without_its_innards(base: Path, tmp_path: Path) -> None:
