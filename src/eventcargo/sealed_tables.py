@@ -14,6 +14,9 @@ from eventcargo.checksums import checksum, shown
 from eventcargo.errors import DataError
 from eventcargo.files import atomic_file
 
+DAMAGED = (OSError, pa.ArrowException, UnicodeDecodeError)
+"""What pyarrow raises at a damaged file of Parquet."""
+
 CHECKSUM = b"eventcargo-checksum"
 """Entry of the metadata with the checksum of the rows."""
 
@@ -45,7 +48,7 @@ def read_table(
             arrow = file.read(use_threads=False)
             is_known = arrow.column_names == list(schema)
         arrow.validate(full=True)  # polars panics at text and names that are no Unicode
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+    except DAMAGED as error:
         reason = str(error).splitlines()[0][:200]
         raise DataError(f"{path} is damaged, or no Parquet file: {reason}; {advice}") from None
     if not is_known:

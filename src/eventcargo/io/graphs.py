@@ -22,8 +22,9 @@ from eventcargo.files import atomic_file, parse_document
 from eventcargo.graphs import EDGE_SCHEMA, LabelGraph
 from eventcargo.io.graph_paths import check_graph_file, check_graph_path
 from eventcargo.io.networks import write_dot, write_graphml
-from eventcargo.io.sources import DAMAGED, Source, open_file, open_sources, shown_names
+from eventcargo.io.sources import Source, open_file, open_sources, shown_names
 from eventcargo.io.workbooks import graph_sheets, write_workbook
+from eventcargo.sealed_tables import DAMAGED
 from eventcargo.typed import parse_as
 
 FORMAT = "eventcargo-graph"

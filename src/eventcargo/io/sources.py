@@ -22,14 +22,13 @@ from eventcargo.io.config import ReadConfig
 from eventcargo.io.problems import Problems
 from eventcargo.io.shards import file_format, find_shards
 from eventcargo.io.text import inspect
+from eventcargo.sealed_tables import DAMAGED
 
 Batches = Iterator[pa.RecordBatch]
 
 BATCH_ROWS = 1 << 18
 SHOWN_NAMES = 20
 READING = ReadConfig()
-DAMAGED = (OSError, pa.ArrowException, UnicodeDecodeError)
-"""What pyarrow raises at a damaged file of Parquet."""
 
 
 @dataclass(frozen=True)

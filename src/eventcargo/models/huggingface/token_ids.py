@@ -169,10 +169,12 @@ def _read_codes(path: Path) -> dict[str, int]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from eventcargo.sealed_tables import DAMAGED
+
     try:
         table = pq.read_table(path, columns=[CODE, INDEX])
         names = table[CODE].to_pylist()
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+    except DAMAGED as error:
         reason = str(error).splitlines()[0]
         raise DataError(
             f"{path} has no columns {CODE!r} and {INDEX!r} that can be read: {reason}; give the "
